@@ -1,0 +1,125 @@
+/* belady - offline: what is next used furthest in the future leaves first, and what is new may be
+ * refused (it goes at once if everything else is needed sooner).
+ *
+ * Optimal where all holdings cost the same and each is worth the same: a model without recurrent
+ * layers (Belady 1966, Mattson et al. 1970; with refusal, McGeoch and Sleator 1991). With snapshots
+ * it is a heuristic: a snapshot's next use is the next request that comes through its position, and
+ * among equals the shallower one goes first, because the deeper one will serve. */
+#include <stdlib.h>
+
+#include "policies/eviction/rank.h"
+#include "sim/core/mem.h"
+#include "sim/load/arrival.h"
+
+#define NEVER UINT32_MAX
+
+struct belady {
+    struct rank rank;
+    size_t *first;      /* by arrival: where its path's next uses start */
+    uint32_t *next_use; /* for each node of each path, deepest first: the arrival after this one */
+    uint32_t *current;  /* by node: its next use after the request that is being served */
+};
+
+static struct rank_key key_of(struct eviction *eviction, holding_id holding)
+{
+    const struct belady *belady = eviction->state;
+    const struct cache *cache = eviction->cache;
+    node_id node = holding_is_kv(cache, holding) ? holding : holding_snapshot(cache, holding)->node;
+    return (struct rank_key){NEVER - belady->current[node], 0, rank_within(cache, holding)};
+}
+
+static node_id path_end(const struct eviction *eviction, uint32_t arrival)
+{
+    uint32_t request = eviction->schedule->arrivals[arrival].request;
+    return eviction->workload->requests[request].reply_node;
+}
+
+/* One pass forward to lay out the paths, one back to fill in who comes next through each node. A
+ * path here ends with the reply; a later *prompt* makes a use. */
+static void find_next_uses(struct eviction *eviction)
+{
+    struct belady *belady = eviction->state;
+    const struct node *nodes = eviction->workload->nodes;
+    uint32_t count = eviction->schedule->count;
+    belady->first = mem_array((size_t)count + 1, sizeof *belady->first);
+    for (uint32_t i = 0; i < count; i++) {
+        size_t length = 0;
+        for (node_id node = path_end(eviction, i); node != NODE_ROOT; node = nodes[node].parent)
+            length++;
+        belady->first[i + 1] = belady->first[i] + length;
+    }
+    belady->next_use = mem_array(belady->first[count], sizeof *belady->next_use);
+    for (uint32_t node = 0; node < eviction->workload->node_count; node++)
+        belady->current[node] = NEVER;
+    for (uint32_t i = count; i-- > 0;) {
+        uint32_t request = eviction->schedule->arrivals[i].request;
+        uint32_t prompt_tokens = workload_prompt_tokens(eviction->workload, request);
+        size_t at = belady->first[i];
+        for (node_id node = path_end(eviction, i); node != NODE_ROOT; node = nodes[node].parent) {
+            belady->next_use[at++] = belady->current[node];
+            if (nodes[node].end <= prompt_tokens)
+                belady->current[node] = i;
+        }
+    }
+}
+
+static int init(struct eviction *eviction, struct err *err)
+{
+    (void)err;
+    struct belady *belady = eviction->state;
+    belady->rank.key_of = key_of;
+    belady->current = mem_array(eviction->workload->node_count, sizeof *belady->current);
+    find_next_uses(eviction);
+    eviction->refreshes_path = true;
+    return 0;
+}
+
+static void fini(struct eviction *eviction)
+{
+    struct belady *belady = eviction->state;
+    free(belady->first);
+    free(belady->next_use);
+    free(belady->current);
+    rank_fini(eviction);
+}
+
+static void begin(struct eviction *eviction, uint32_t arrival)
+{
+    struct belady *belady = eviction->state;
+    const struct node *nodes = eviction->workload->nodes;
+    size_t at = belady->first[arrival];
+    for (node_id node = path_end(eviction, arrival); node != NODE_ROOT; node = nodes[node].parent)
+        belady->current[node] = belady->next_use[at++];
+}
+
+static void used(struct eviction *eviction, holding_id holding)
+{
+    rank_push(eviction, holding);
+}
+
+static void added(struct eviction *eviction, holding_id holding, uint32_t from)
+{
+    (void)from;
+    rank_push(eviction, holding);
+}
+
+static struct victim choose(struct eviction *eviction, enum part wanted)
+{
+    return (struct victim){rank_choose(eviction, wanted), 0};
+}
+
+const struct eviction_ops eviction_belady = {
+    .plugin = {.name = "belady",
+               .summary = "offline: what is next used furthest ahead leaves first",
+               .state_size = sizeof(struct belady)},
+    .flags = EVICTION_OFFLINE | EVICTION_REFUSES,
+    .holding_size = sizeof(struct rank_mark),
+    .init = init,
+    .fini = fini,
+    .begin = begin,
+    .added = added,
+    .used = used,
+    .gone = rank_gone,
+    .choose = choose,
+    .check = rank_check,
+};

@@ -1,0 +1,82 @@
+/* lfu - the holding that was used least often leaves first, the longest unused among equals.
+ *
+ * A snapshot's count starts when it is taken and goes up with each hit that starts from it. KV
+ * counts every request whose path goes through it, whether or not it was in memory at the time, so
+ * that tokens that are always used together always have the same count. */
+#include "policies/eviction/rank.h"
+
+struct per_holding {
+    struct rank_mark mark;
+    uint32_t uses;
+    uint32_t last; /* arrival of the last use */
+};
+
+struct lfu {
+    struct rank rank;
+    uint32_t arrival;
+};
+
+static struct per_holding *of(const struct eviction *eviction, holding_id holding)
+{
+    return &((struct per_holding *)eviction->holdings)[holding];
+}
+
+static struct rank_key key_of(struct eviction *eviction, holding_id holding)
+{
+    const struct per_holding *here = of(eviction, holding);
+    return (struct rank_key){here->uses, here->last, rank_within(eviction->cache, holding)};
+}
+
+static int init(struct eviction *eviction, struct err *err)
+{
+    (void)err;
+    ((struct lfu *)eviction->state)->rank.key_of = key_of;
+    return 0;
+}
+
+static void begin(struct eviction *eviction, uint32_t arrival)
+{
+    ((struct lfu *)eviction->state)->arrival = arrival;
+}
+
+static void used(struct eviction *eviction, holding_id holding)
+{
+    struct per_holding *here = of(eviction, holding);
+    uint32_t arrival = ((struct lfu *)eviction->state)->arrival;
+    if (here->uses > 0 && here->last == arrival)
+        return; /* one request uses a thing once */
+    here->uses++;
+    here->last = arrival;
+    rank_push(eviction, holding);
+}
+
+static void added(struct eviction *eviction, holding_id holding, uint32_t from)
+{
+    (void)from;
+    struct per_holding *here = of(eviction, holding);
+    if (!holding_is_kv(eviction->cache, holding))
+        here->uses = 0;
+    if (here->uses > 0 && here->last == ((struct lfu *)eviction->state)->arrival)
+        rank_push(eviction, holding); /* its key has not changed, but it may be new here */
+    used(eviction, holding);
+}
+
+static struct victim choose(struct eviction *eviction, enum part wanted)
+{
+    return (struct victim){rank_choose(eviction, wanted), 0};
+}
+
+const struct eviction_ops eviction_lfu = {
+    .plugin = {.name = "lfu",
+               .summary = "what was used least often leaves first",
+               .state_size = sizeof(struct lfu)},
+    .holding_size = sizeof(struct per_holding),
+    .init = init,
+    .fini = rank_fini,
+    .begin = begin,
+    .added = added,
+    .used = used,
+    .gone = rank_gone,
+    .choose = choose,
+    .check = rank_check,
+};

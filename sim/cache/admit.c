@@ -1,0 +1,273 @@
+/* Storing what a request computed
+ *
+ *   1. plan     the path above the hit, and on which node each wanted snapshot lies
+ *   2. reduce   to what fits into an empty memory
+ *   3. pin      what this request stands on
+ *   4. room     drop what the policy names until the rest fits
+ *   5. commit   KV, shallower first, then snapshots, shallower first
+ *   6. unpin, and let go of the stream's snapshot that is replaced */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "sim/cache/store.h"
+#include "sim/core/mem.h"
+
+struct plan {
+    const struct request *request;
+    const struct lookup *lookup;
+    const struct wanted_position *wanted; /* ascending; those before `first` were given up */
+    size_t first, count;
+    uint32_t kv_end;  /* KV is wanted up to here */
+    node_id kv_node;  /* on this node */
+    size_t present;   /* wanted snapshots that are there already, to be renewed */
+    node_id pin_node; /* KV up to here may not go: the hit, or the deepest that is renewed */
+    uint32_t pin_position;
+};
+
+/* The nodes from the one that holds `position` up to, and without, the hit's, deepest first. */
+static void collect_path(struct cache *cache, const struct plan *plan)
+{
+    const struct node *nodes = cache->workload->nodes;
+    cache->path_length = 0;
+    for (node_id node = plan->kv_node; node != NODE_ROOT; node = nodes[node].parent) {
+        cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
+                               sizeof *cache->path);
+        cache->path[cache->path_length++] = node;
+        if (node == plan->lookup->hit_node)
+            break;
+    }
+}
+
+/* Calls visit for each wanted snapshot from `from` on with the node that it lies on. */
+typedef void visit_wanted(struct cache *cache, struct plan *plan,
+                          const struct wanted_position *wanted, node_id node);
+
+static void for_each_wanted(struct cache *cache, struct plan *plan, visit_wanted *visit)
+{
+    size_t depth = cache->path_length;
+    for (size_t i = plan->first; i < plan->count; i++) {
+        const struct wanted_position *wanted = &plan->wanted[i];
+        while (cache->workload->nodes[cache->path[depth - 1]].end < wanted->position)
+            depth--;
+        visit(cache, plan, wanted, cache->path[depth - 1]);
+    }
+}
+
+static void pin_present(struct cache *cache, struct plan *plan,
+                        const struct wanted_position *wanted, node_id node)
+{
+    if (cache->nodes[node].snapshots == 0)
+        return;
+    uint32_t snapshot = store_find_snapshot(cache, node, wanted->position);
+    if (snapshot == SNAPSHOT_NONE)
+        return;
+    cache->snapshots[snapshot].pinned = true;
+    plan->present++;
+    plan->pin_node = node;
+    plan->pin_position = wanted->position;
+}
+
+/* Where KV is wanted to: the deepest snapshot, or the end of the request where KV is stored
+ * whether or not a snapshot needs it (whole pages of it, unless a page is a block). */
+static void choose_kv_end(const struct cache *cache, struct plan *plan)
+{
+    const struct node *nodes = cache->workload->nodes;
+    plan->kv_end = plan->count > plan->first ? plan->wanted[plan->count - 1].position : 0;
+    if (cache->kv_is_holding) {
+        uint32_t end = nodes[plan->request->reply_node].end;
+        if (!cache->memory.pages_are_blocks)
+            end -= end % (uint32_t)cache->memory.page_tokens;
+        if (end > plan->kv_end)
+            plan->kv_end = end;
+    }
+    uint32_t prompt_end = nodes[plan->request->prompt_node].end;
+    node_id deepest =
+        plan->kv_end > prompt_end ? plan->request->reply_node : plan->request->prompt_node;
+    plan->kv_node = workload_node_at(cache->workload, deepest, plan->kv_end);
+}
+
+/* KV pages that are missing on the path now. Room-making may take KV above the hit away again. */
+static uint64_t missing_pages(const struct cache *cache, const struct plan *plan)
+{
+    node_id node = plan->kv_node;
+    while (node != NODE_ROOT && cache->nodes[node].resident == 0)
+        node = cache->workload->nodes[node].parent;
+    uint32_t from = workload_node_start(cache->workload, node) + cache->nodes[node].resident;
+    return cache_pages(cache, from, plan->kv_end, cache->nodes[node].children == 0);
+}
+
+static uint64_t new_snapshots(const struct plan *plan)
+{
+    return plan->count - plan->first - plan->present;
+}
+
+/* Step 2. Gives up shallower snapshots until the request fits alone; false if it never does. */
+static bool reduce(struct cache *cache, struct plan *plan)
+{
+    uint64_t pages = cache_pages(cache, 0, plan->kv_end, true);
+    uint64_t consumed = plan->lookup->snapshot != SNAPSHOT_NONE;
+    size_t least = cache->kv_is_holding ? 0 : 1; /* without a snapshot, dropped KV is no use */
+    while (plan->count > plan->first) {
+        uint64_t snapshots = consumed + (plan->count - plan->first);
+        struct memory_need need = {pages, snapshots};
+        if (cache->memory.ops->fits_empty(&cache->memory, need))
+            return true;
+        if (plan->count - plan->first <= least)
+            return false;
+        plan->first++;
+        cache->counters.snapshots_refused++;
+    }
+    struct memory_need need = {pages, consumed};
+    return cache->memory.ops->fits_empty(&cache->memory, need);
+}
+
+static void pin(struct cache *cache, const struct plan *plan, bool pinned)
+{
+    if (plan->lookup->snapshot != SNAPSHOT_NONE)
+        cache->snapshots[plan->lookup->snapshot].pinned = pinned;
+    cache->pinned_node = pinned ? plan->pin_node : NODE_ROOT;
+    cache->pinned_position = pinned ? plan->pin_position : 0;
+}
+
+/* Drops one candidate of the policy; false if it has none. */
+static bool drop_one(struct cache *cache, const struct memory_shortage *shortage)
+{
+    struct eviction *eviction = &cache->eviction;
+    struct victim victim = eviction->ops->choose(eviction, shortage->part);
+    if (victim.holding == HOLDING_NONE)
+        return false;
+    assert(holding_droppable(cache, victim.holding));
+    if (holding_is_kv(cache, victim.holding)) {
+        uint64_t snapshots = cache->live_snapshots;
+        store_drop_kv(cache, victim.holding, shortage->kv_pages, victim.down_to);
+        cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
+    } else {
+        store_drop_snapshot(cache, victim.holding - cache->workload->node_count);
+        cache->counters.snapshots_evicted++;
+    }
+    return true;
+}
+
+/* Step 4. */
+static bool make_room(struct cache *cache, const struct plan *plan)
+{
+    struct memory_shortage shortage;
+    for (;;) {
+        struct memory_need need = {missing_pages(cache, plan), new_snapshots(plan)};
+        if (!cache->memory.ops->falls_short(&cache->memory, need, &shortage))
+            return true;
+        while (cache->memory.ops->falls_short(&cache->memory, need, &shortage))
+            if (!drop_one(cache, &shortage))
+                return false;
+    }
+}
+
+static void unpin_present(struct cache *cache, struct plan *plan,
+                          const struct wanted_position *wanted, node_id node)
+{
+    (void)plan;
+    uint32_t snapshot = store_find_snapshot(cache, node, wanted->position);
+    if (snapshot != SNAPSHOT_NONE)
+        cache->snapshots[snapshot].pinned = false;
+}
+
+/* A stream owns what it took last; a snapshot that somebody wants for itself is nobody's. */
+static void own_newest(struct cache *cache, uint32_t snapshot, uint32_t stream)
+{
+    if (cache->stream_newest == NULL)
+        cache->stream_newest =
+            mem_array(cache->workload->stream_count, sizeof *cache->stream_newest);
+    uint32_t before = cache->stream_newest[stream];
+    cache->stream_newest[stream] = snapshot + 1;
+    if (before == 0 || before == snapshot + 1 || cache->snapshots[before - 1].stream != stream + 1)
+        return;
+    store_drop_snapshot(cache, before - 1);
+    cache->counters.snapshots_replaced++;
+}
+
+static void commit_snapshot(struct cache *cache, struct plan *plan,
+                            const struct wanted_position *wanted, node_id node)
+{
+    uint32_t stream = plan->request->stream;
+    uint32_t owner = wanted->newest_only ? stream + 1 : 0;
+    uint32_t snapshot = SNAPSHOT_NONE;
+    if (cache->nodes[node].snapshots != 0)
+        snapshot = store_find_snapshot(cache, node, wanted->position);
+    if (snapshot == SNAPSHOT_NONE) {
+        store_snapshot(cache, node, wanted, owner);
+        return;
+    }
+    cache->snapshots[snapshot].pinned = false;
+    cache->snapshots[snapshot].stream = owner;
+    cache->eviction.ops->used(&cache->eviction, cache->workload->node_count + snapshot);
+}
+
+static void commit(struct cache *cache, struct plan *plan)
+{
+    const struct node *nodes = cache->workload->nodes;
+    for (size_t i = cache->path_length; i-- > 0;) {
+        node_id node = cache->path[i];
+        store_kv(cache, node, nodes[node].end < plan->kv_end ? nodes[node].end : plan->kv_end);
+    }
+    for_each_wanted(cache, plan, commit_snapshot);
+}
+
+/* Step 6, after the pins are gone. */
+static void replace_newest(struct cache *cache, const struct plan *plan)
+{
+    for (size_t i = plan->first; i < plan->count; i++) {
+        const struct wanted_position *wanted = &plan->wanted[i];
+        if (!wanted->newest_only)
+            continue;
+        node_id node = workload_node_at(cache->workload, plan->kv_node, wanted->position);
+        uint32_t snapshot = store_find_snapshot(cache, node, wanted->position);
+        if (snapshot != SNAPSHOT_NONE)
+            own_newest(cache, snapshot, plan->request->stream);
+    }
+}
+
+/* An eviction that refuses chooses among what is new, too: all goes in, then out until it fits. */
+static void trim(struct cache *cache)
+{
+    struct memory_shortage shortage;
+    struct memory_need nothing = {0, 0};
+    while (cache->memory.ops->falls_short(&cache->memory, nothing, &shortage))
+        if (!drop_one(cache, &shortage))
+            assert(!"everything is droppable when nothing is pinned");
+}
+
+void cache_admit(struct cache *cache, const struct request *request, const struct lookup *lookup,
+                 const struct positions *wanted)
+{
+    struct plan plan = {.request = request,
+                        .lookup = lookup,
+                        .wanted = wanted->items,
+                        .count = wanted->count,
+                        .pin_node = lookup->hit_node,
+                        .pin_position = lookup->hit_tokens};
+    bool refuses = cache->eviction.ops->flags & EVICTION_REFUSES;
+    choose_kv_end(cache, &plan);
+    if (plan.kv_end == 0)
+        return;
+    if (!refuses && !reduce(cache, &plan)) {
+        cache->counters.uncached_requests++;
+        return;
+    }
+    collect_path(cache, &plan);
+    for_each_wanted(cache, &plan, pin_present);
+    pin(cache, &plan, true);
+    bool fits = refuses || make_room(cache, &plan);
+    if (fits)
+        commit(cache, &plan);
+    else
+        for_each_wanted(cache, &plan, unpin_present);
+    pin(cache, &plan, false);
+    if (!fits)
+        cache->counters.uncached_requests++;
+    if (fits)
+        replace_newest(cache, &plan);
+    if (refuses)
+        trim(cache);
+    if (cache->memory.used_bytes > cache->counters.peak_bytes)
+        cache->counters.peak_bytes = cache->memory.used_bytes;
+}

@@ -1,0 +1,110 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "sim/cache/cache.h"
+#include "sim/core/mem.h"
+
+/* What a recount finds. */
+struct recount {
+    uint32_t *children;
+    uint64_t kv_tokens, kv_pages, snapshots;
+};
+
+static int check_node(const struct cache *cache, node_id node, struct recount *recount,
+                      struct err *err)
+{
+    const struct cache_node *here = &cache->nodes[node];
+    uint32_t start = workload_node_start(cache->workload, node);
+    uint32_t end = cache->workload->nodes[node].end;
+    node_id parent = cache->workload->nodes[node].parent;
+    if (here->resident > end - start || here->resident > here->kept)
+        return err_set(err, "node %u: %u tokens resident of %u", node, here->resident, end - start);
+    if (here->children > 0 && here->resident != end - start)
+        return err_set(err, "node %u: children have KV that it lacks", node);
+    if (here->resident > 0) {
+        uint32_t parent_tokens = end == start ? 0 : cache->nodes[parent].resident;
+        if (parent != NODE_ROOT &&
+            parent_tokens != start - workload_node_start(cache->workload, parent))
+            return err_set(err, "node %u: KV is resident without that of its parent", node);
+        recount->children[parent]++;
+        recount->kv_tokens += here->resident;
+    }
+    uint32_t above = UINT32_MAX;
+    for (uint32_t link = here->snapshots; link != 0; link = cache->snapshots[link - 1].next) {
+        const struct snapshot *snapshot = &cache->snapshots[link - 1];
+        if (!snapshot->live || snapshot->node != node || snapshot->position >= above)
+            return err_set(err, "node %u: its list of snapshots is damaged", node);
+        if (snapshot->position <= start || snapshot->position > start + here->resident)
+            return err_set(err, "snapshot at token %u has no KV below it", snapshot->position);
+        above = snapshot->position;
+        recount->snapshots++;
+    }
+    if (!cache->kv_is_holding && here->resident > 0 && here->children == 0 &&
+        (here->snapshots == 0 ||
+         cache->snapshots[here->snapshots - 1].position != start + here->resident))
+        return err_set(err, "node %u: KV that no snapshot needs was kept", node);
+    return 0;
+}
+
+/* Pages are counted another way than by the changes: in each stretch of page_tokens, every path
+ * through it, or to its end within it, holds one. So each page end that is resident counts, and
+ * each bare end of a path that is no page end. */
+static void count_pages(const struct cache *cache, struct recount *recount)
+{
+    uint64_t page = cache->memory.page_tokens;
+    for (node_id node = 1; node < cache->workload->node_count; node++) {
+        const struct cache_node *here = &cache->nodes[node];
+        uint64_t start = workload_node_start(cache->workload, node);
+        uint64_t end = start + here->resident;
+        recount->kv_pages += end / page - start / page;
+        if (here->resident > 0 && recount->children[node] == 0 && end % page != 0)
+            recount->kv_pages++;
+    }
+}
+
+static int compare(const struct cache *cache, const struct recount *recount, struct err *err)
+{
+    for (node_id node = 0; node < cache->workload->node_count; node++)
+        if (recount->children[node] != cache->nodes[node].children)
+            return err_set(err, "node %u: %u children with KV, counted %u", node,
+                           cache->nodes[node].children, recount->children[node]);
+    if (recount->kv_tokens != cache->kv_tokens || recount->kv_pages != cache->kv_pages)
+        return err_set(
+            err, "%" PRIu64 " KV tokens in %" PRIu64 " pages, counted %" PRIu64 " in %" PRIu64,
+            cache->kv_tokens, cache->kv_pages, recount->kv_tokens, recount->kv_pages);
+    if (recount->snapshots != cache->live_snapshots)
+        return err_set(err, "%u snapshots, counted %" PRIu64, cache->live_snapshots,
+                       recount->snapshots);
+    struct memory_need held = {recount->kv_pages, recount->snapshots};
+    uint64_t expected = cache->memory.ops->expected_bytes(&cache->memory, held);
+    if (expected != cache->memory.used_bytes)
+        return err_set(err, "%" PRIu64 " bytes in use, counted %" PRIu64, cache->memory.used_bytes,
+                       expected);
+    if (cache->memory.used_bytes > cache->memory.capacity_bytes)
+        return err_set(err, "%" PRIu64 " bytes in use of %" PRIu64, cache->memory.used_bytes,
+                       cache->memory.capacity_bytes);
+    return 0;
+}
+
+int cache_audit(const struct cache *cache, struct err *err)
+{
+    struct recount recount = {0};
+    int result = -1;
+    recount.children = mem_array(cache->workload->node_count, sizeof *recount.children);
+    for (node_id node = 1; node < cache->workload->node_count; node++)
+        if (check_node(cache, node, &recount, err) != 0)
+            goto out;
+    count_pages(cache, &recount);
+    if (compare(cache, &recount, err) != 0)
+        goto out;
+    for (uint32_t i = 0; i < cache->snapshot_count; i++) {
+        if (cache->snapshots[i].live && cache->snapshots[i].pinned) {
+            err_set(err, "snapshot at token %u is pinned by nobody", cache->snapshots[i].position);
+            goto out;
+        }
+    }
+    result = cache->eviction.ops->check(&cache->eviction, err);
+out:
+    free(recount.children);
+    return result;
+}

@@ -1,0 +1,135 @@
+/* cache.h - the prefix cache: what is resident, what may be dropped, and all accounting.
+ *
+ * The workload's tree is fixed; the cache keeps, for each node, how much of its KV is resident and
+ * which snapshots lie on it.
+ *
+ *     prompt   0 ----------------- 3000 ----------- 5000
+ *     KV       ======================================       resident [0, 4200): the *match*
+ *     snapshots        ^1024              ^3000             deepest usable one: the *hit*
+ *
+ * Rules (docs: snapsim(1), RULES):
+ *   - KV of a path is resident from the start; it grows and shrinks at its end.
+ *   - A snapshot at p needs KV [0, p). When that KV goes, the snapshot goes at the same moment.
+ *   - orphans drop: KV that no snapshot needs is not kept. Snapshots are the only holdings.
+ *     orphans keep: KV is stored to the end of the request, and is a holding of its own.
+ *     A model without recurrent layers has no snapshots: KV is stored and is a holding.
+ *   - A request computes, and so may store, only what lies above its hit. If a snapshot that it
+ *     would take is there already, that one is renewed.
+ *   - What a request needs: the KV up to its deepest snapshot (or to its end, where KV is stored)
+ *     and that snapshot. If that does not fit even into an empty memory, the request runs uncached.
+ *     Of its other snapshots, the deepest that fit are taken.
+ *   - While room is made, nothing on its path up to the hit, and no snapshot that it would renew,
+ *     is dropped. */
+#ifndef SNAPSIM_CACHE_H
+#define SNAPSIM_CACHE_H
+
+#include "sim/eviction.h"
+#include "sim/memory.h"
+#include "sim/placement.h"
+
+#define SNAPSHOT_NONE UINT32_MAX
+
+struct cache_node {
+    uint32_t resident;  /* tokens of this node whose KV is here: [start, start + resident) */
+    uint32_t kept;      /* the most that ever was resident: tells evicted from never kept */
+    uint32_t children;  /* children with KV */
+    uint32_t snapshots; /* 1 + the deepest snapshot on this node; 0 if there is none */
+};
+
+struct snapshot {
+    node_id node;
+    uint32_t position; /* tokens; node start < position <= node start + resident */
+    uint32_t asked;    /* the position before flooring to the grain */
+    uint32_t next;     /* 1 + the next shallower snapshot on this node, or 0; also the free list */
+    uint32_t stream;   /* 1 + the stream whose newer snapshot replaces this one, or 0 */
+    bool pinned, live;
+};
+
+struct cache_settings {
+    bool recurrent;    /* the model has recurrent layers: a hit needs a snapshot */
+    bool keep_orphans; /* KV is stored whether or not a snapshot needs it */
+    uint64_t min_compute_tokens;
+};
+
+struct cache_counters {
+    uint64_t snapshots_taken, snapshots_evicted, snapshots_replaced, snapshots_refused;
+    uint64_t kv_tokens_stored, kv_tokens_evicted;
+    uint64_t uncached_requests;
+    uint64_t lookups, node_visits;
+    uint64_t peak_bytes;
+};
+
+/* Read freely; written only by the files of sim/cache. */
+struct cache {
+    const struct workload *workload;
+    struct cache_settings settings;
+    bool kv_is_holding;
+    struct cache_node *nodes;
+    struct snapshot *snapshots;
+    uint32_t snapshot_count; /* slots in use or free */
+    size_t snapshot_capacity;
+    uint32_t snapshot_free; /* 1 + the first free slot, or 0 */
+    uint32_t live_snapshots;
+    uint64_t kv_tokens, kv_pages; /* resident */
+    struct memory memory;
+    struct eviction eviction;
+    size_t holding_capacity;
+    struct cache_counters counters;
+
+    node_id pinned_node; /* KV up to pinned_position on the path to it may not go */
+    uint32_t pinned_position;
+
+    uint32_t *stream_newest; /* by stream: 1 + its newest replaceable snapshot, or 0 */
+    node_id *path;           /* scratch: nodes of the current request, deepest first */
+    size_t path_length, path_capacity;
+};
+
+/* What a look-up found. */
+struct lookup {
+    uint32_t hit_tokens;
+    uint32_t match_tokens;
+    uint32_t kept_tokens; /* how much of the prompt ever was resident */
+    uint32_t asked;       /* where the consumed snapshot was asked for; hit_tokens if none */
+    uint32_t snapshot;    /* the consumed one, or SNAPSHOT_NONE */
+    node_id match_node, hit_node;
+    bool forks; /* what is stored goes on at match_tokens in another direction */
+};
+
+/* memory and eviction come opened, and are closed with the cache. */
+struct cache *cache_open(const struct workload *workload, const struct cache_settings *settings,
+                         const struct memory *memory);
+void cache_close(struct cache *cache);
+
+/* Finds the hit of a prompt and tells the eviction policy what it uses. */
+struct lookup cache_lookup(struct cache *cache, const struct request *request);
+
+/* Stores what a request computed. wanted holds settled positions above the hit. */
+void cache_admit(struct cache *cache, const struct request *request, const struct lookup *lookup,
+                 const struct positions *wanted);
+
+/* For policies. */
+static inline bool holding_is_kv(const struct cache *cache, holding_id holding)
+{
+    return holding < cache->workload->node_count;
+}
+
+static inline const struct snapshot *holding_snapshot(const struct cache *cache, holding_id holding)
+{
+    return &cache->snapshots[holding - cache->workload->node_count];
+}
+
+/* Where a holding ends: a snapshot's position, or the end of the node's resident KV. */
+uint32_t holding_position(const struct cache *cache, holding_id holding);
+
+/* Whether it exists and may go now: a snapshot that is not pinned, or KV at the end of its path
+ * that is not pinned altogether. */
+bool holding_droppable(const struct cache *cache, holding_id holding);
+
+/* For memory: pages of [from, to) on one path. at_end: from is the bare end of resident KV, so a
+ * page that it cuts is held already; otherwise the branch needs its own copy of that page. */
+uint64_t cache_pages(const struct cache *cache, uint32_t from, uint32_t to, bool at_end);
+
+/* Recounts everything from nothing and compares; O(nodes + snapshots). err says what differs. */
+int cache_audit(const struct cache *cache, struct err *err) MUST_CHECK;
+
+#endif

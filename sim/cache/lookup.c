@@ -1,0 +1,106 @@
+#include <assert.h>
+
+#include "sim/cache/cache.h"
+#include "sim/core/mem.h"
+
+/* The deepest snapshot at or below `limit` on the path up from `node`. */
+static void find_snapshot(struct cache *cache, node_id node, uint32_t limit, struct lookup *found)
+{
+    for (;; node = cache->workload->nodes[node].parent) {
+        cache->counters.node_visits++;
+        uint32_t link = cache->nodes[node].snapshots;
+        while (link != 0 && cache->snapshots[link - 1].position > limit)
+            link = cache->snapshots[link - 1].next;
+        if (link != 0) {
+            const struct snapshot *snapshot = &cache->snapshots[link - 1];
+            found->snapshot = link - 1;
+            found->hit_tokens = snapshot->position;
+            found->asked = snapshot->asked;
+            found->hit_node = node;
+            return;
+        }
+        if (node == NODE_ROOT)
+            return;
+    }
+}
+
+/* Without recurrent layers the match itself is the hit, cut to whole pages. */
+static void cut_match(const struct cache *cache, uint32_t limit, struct lookup *found)
+{
+    uint32_t hit = found->match_tokens;
+    uint32_t page = (uint32_t)cache->memory.page_tokens;
+    bool whole_blocks = cache->memory.pages_are_blocks && hit <= limit;
+    if (hit > limit)
+        hit = limit;
+    if (!whole_blocks)
+        hit -= hit % page;
+    found->hit_tokens = hit;
+    found->asked = found->match_tokens < limit ? found->match_tokens : limit;
+    found->hit_node = workload_node_at(cache->workload, found->match_node, hit);
+}
+
+static void use_kv(struct cache *cache, node_id node)
+{
+    for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent)
+        cache->eviction.ops->used(&cache->eviction, node);
+}
+
+/* Tells the policy of the snapshots on the path, shallower first. */
+static void use_path_snapshots(struct cache *cache, node_id node)
+{
+    cache->path_length = 0;
+    for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent) {
+        for (uint32_t link = cache->nodes[node].snapshots; link != 0;
+             link = cache->snapshots[link - 1].next) {
+            cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
+                                   sizeof *cache->path);
+            cache->path[cache->path_length++] = cache->workload->node_count + link - 1;
+        }
+    }
+    while (cache->path_length > 0)
+        cache->eviction.ops->used(&cache->eviction, cache->path[--cache->path_length]);
+}
+
+static void tell_policy(struct cache *cache, const struct lookup *found)
+{
+    struct eviction *eviction = &cache->eviction;
+    if (cache->kv_is_holding)
+        use_kv(cache, found->match_node);
+    if (eviction->refreshes_path && cache->settings.recurrent)
+        use_path_snapshots(cache, found->match_node);
+    if (found->snapshot != SNAPSHOT_NONE && (!eviction->refreshes_path || eviction->consumed_last))
+        eviction->ops->used(eviction, cache->workload->node_count + found->snapshot);
+}
+
+struct lookup cache_lookup(struct cache *cache, const struct request *request)
+{
+    const struct node *nodes = cache->workload->nodes;
+    struct lookup found = {.snapshot = SNAPSHOT_NONE, .hit_node = NODE_ROOT};
+    uint32_t prompt_tokens = nodes[request->prompt_node].end;
+    uint64_t min_compute = cache->settings.min_compute_tokens;
+    uint32_t limit = min_compute < prompt_tokens ? prompt_tokens - (uint32_t)min_compute : 0;
+    cache->counters.lookups++;
+
+    node_id node = request->prompt_node;
+    while (node != NODE_ROOT && cache->nodes[node].resident == 0) {
+        if (found.kept_tokens == 0 && cache->nodes[node].kept > 0)
+            found.kept_tokens =
+                workload_node_start(cache->workload, node) + cache->nodes[node].kept;
+        node = nodes[node].parent;
+        cache->counters.node_visits++;
+    }
+    const struct cache_node *last = &cache->nodes[node];
+    found.match_node = node;
+    found.match_tokens = workload_node_start(cache->workload, node) + last->resident;
+    uint32_t kept = workload_node_start(cache->workload, node) + last->kept;
+    if (found.kept_tokens < kept)
+        found.kept_tokens = kept;
+    found.forks = last->children > 0 && found.match_tokens < prompt_tokens;
+
+    if (cache->settings.recurrent)
+        find_snapshot(cache, node, limit, &found);
+    else
+        cut_match(cache, limit, &found);
+    tell_policy(cache, &found);
+    return found;
+}

@@ -1,0 +1,69 @@
+#include "sim/placement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/core/mem.h"
+
+static int open_part(struct placement *part, const struct plugin *const *list, const char *text,
+                     uint32_t node_count, struct err *err)
+{
+    const struct plugin *plugin = NULL;
+    if (plugin_parse(list, "placement", text, &plugin, &part->settings, err) != 0)
+        return -1;
+    part->ops = (const struct placement_ops *)(const void *)plugin;
+    part->state = mem_zalloc(plugin->state_size);
+    part->nodes = part->ops->node_size ? mem_array(node_count, part->ops->node_size) : NULL;
+    return part->ops->init ? part->ops->init(part, err) : 0;
+}
+
+int placement_set_open(struct placement_set *out, const struct plugin *const *list,
+                       const char *text, uint32_t node_count, struct err *err)
+{
+    *out = (struct placement_set){0};
+    char *copy = mem_strdup(text), *rest = NULL;
+    int result = 0;
+    size_t capacity = 0;
+    for (char *name = strtok_r(copy, "+", &rest); name && result == 0;
+         name = strtok_r(NULL, "+", &rest)) {
+        out->parts = mem_grow_zeroed(out->parts, &capacity, out->count + 1, sizeof *out->parts);
+        result = open_part(&out->parts[out->count++], list, name, node_count, err);
+    }
+    if (result == 0 && out->count == 0)
+        result = err_set(err, "placement: a name was expected, found '%s'", text);
+    free(copy);
+    if (result != 0)
+        placement_set_close(out);
+    return result;
+}
+
+void placement_set_close(struct placement_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        struct placement *part = &set->parts[i];
+        if (part->ops)
+            plugin_free_settings(&part->ops->plugin, part->settings);
+        free(part->state);
+        free(part->nodes);
+    }
+    free(set->parts);
+    *set = (struct placement_set){0};
+}
+
+void placement_set_plan(struct placement_set *set, const struct placement_view *view,
+                        struct positions *positions)
+{
+    positions->count = 0;
+    for (size_t i = 0; i < set->count; i++)
+        set->parts[i].ops->plan(&set->parts[i], view, positions);
+    positions_settle(positions, view->hit_tokens, view->end_tokens);
+}
+
+void placement_set_print(const struct placement_set *set, struct text *out)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const struct plugin *plugin = &set->parts[i].ops->plugin;
+        text_printf(out, "%s", i ? "+" : "");
+        param_print_list(plugin->name, plugin->params, set->parts[i].settings, out);
+    }
+}

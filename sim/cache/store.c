@@ -1,0 +1,175 @@
+#include "sim/cache/store.h"
+
+#include <assert.h>
+
+#include "sim/core/mem.h"
+
+uint64_t cache_pages(const struct cache *cache, uint32_t from, uint32_t to, bool at_end)
+{
+    if (to <= from)
+        return 0;
+    uint64_t page = cache->memory.page_tokens;
+    if (page == 1)
+        return to - from;
+    uint64_t before = at_end ? (from + page - 1) / page : from / page;
+    return (to + page - 1) / page - before;
+}
+
+static holding_id snapshot_holding(const struct cache *cache, uint32_t snapshot)
+{
+    return cache->workload->node_count + snapshot;
+}
+
+static uint32_t node_resident_end(const struct cache *cache, node_id node)
+{
+    return workload_node_start(cache->workload, node) + cache->nodes[node].resident;
+}
+
+void store_kv(struct cache *cache, node_id node, uint32_t position)
+{
+    struct cache_node *here = &cache->nodes[node];
+    uint32_t start = workload_node_start(cache->workload, node);
+    uint32_t from = start + here->resident;
+    if (position <= from)
+        return;
+    assert(here->children == 0 && position <= cache->workload->nodes[node].end);
+    struct cache_node *parent = &cache->nodes[cache->workload->nodes[node].parent];
+    bool at_end = here->resident > 0 || parent->children == 0;
+    uint64_t pages = cache_pages(cache, from, position, at_end);
+    if (here->resident == 0)
+        parent->children++;
+    here->resident = position - start;
+    if (here->kept < here->resident)
+        here->kept = here->resident;
+    cache->kv_tokens += position - from;
+    cache->kv_pages += pages;
+    cache->counters.kv_tokens_stored += position - from;
+    cache->memory.ops->kv_grow(&cache->memory, node, pages);
+    if (cache->kv_is_holding)
+        cache->eviction.ops->added(&cache->eviction, node, from);
+}
+
+/* Cuts a node's resident KV back to `resident` tokens. */
+static void shrink(struct cache *cache, node_id node, uint32_t resident)
+{
+    struct cache_node *here = &cache->nodes[node];
+    uint32_t start = workload_node_start(cache->workload, node);
+    struct cache_node *parent = &cache->nodes[cache->workload->nodes[node].parent];
+    assert(here->children == 0 && resident < here->resident);
+    uint32_t from = start + resident, to = start + here->resident;
+    bool at_end = resident > 0 || parent->children == 1;
+    uint64_t pages = cache_pages(cache, from, to, at_end);
+    here->resident = resident;
+    if (resident == 0)
+        parent->children--;
+    cache->kv_tokens -= to - from;
+    cache->kv_pages -= pages;
+    cache->counters.kv_tokens_evicted += to - from;
+    cache->memory.ops->kv_shrink(&cache->memory, node, pages);
+    if (resident == 0 && cache->kv_is_holding)
+        cache->eviction.ops->gone(&cache->eviction, node);
+}
+
+void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t down_to)
+{
+    uint64_t page = cache->memory.page_tokens;
+    uint32_t start = workload_node_start(cache->workload, node);
+    uint32_t end = node_resident_end(cache, node);
+    uint32_t floor = down_to > start ? down_to : start;
+    if (node == cache->pinned_node && cache->pinned_position > floor)
+        floor = cache->pinned_position;
+    assert(cache->kv_is_holding && floor < end && pages > 0);
+    uint64_t end_page = (end + page - 1) / page;
+    uint64_t target = pages < end_page ? (end_page - pages) * page : 0;
+    uint32_t position = target > floor ? (uint32_t)target : floor;
+    while (cache->nodes[node].snapshots != 0) {
+        uint32_t deepest = cache->nodes[node].snapshots - 1;
+        if (cache->snapshots[deepest].position <= position)
+            break;
+        store_drop_snapshot(cache, deepest);
+    }
+    shrink(cache, node, position - start);
+}
+
+static uint32_t take_slot(struct cache *cache)
+{
+    if (cache->snapshot_free != 0) {
+        uint32_t slot = cache->snapshot_free - 1;
+        cache->snapshot_free = cache->snapshots[slot].next;
+        return slot;
+    }
+    uint32_t slot = cache->snapshot_count++;
+    cache->snapshots = mem_grow(cache->snapshots, &cache->snapshot_capacity, cache->snapshot_count,
+                                sizeof *cache->snapshots);
+    size_t holdings = (size_t)cache->workload->node_count + cache->snapshot_count;
+    cache->eviction.holdings = mem_grow_zeroed(cache->eviction.holdings, &cache->holding_capacity,
+                                               holdings, cache->eviction.ops->holding_size);
+    return slot;
+}
+
+uint32_t store_find_snapshot(const struct cache *cache, node_id node, uint32_t position)
+{
+    uint32_t link = cache->nodes[node].snapshots;
+    while (link != 0 && cache->snapshots[link - 1].position > position)
+        link = cache->snapshots[link - 1].next;
+    return link != 0 && cache->snapshots[link - 1].position == position ? link - 1 : SNAPSHOT_NONE;
+}
+
+uint32_t store_snapshot(struct cache *cache, node_id node, const struct wanted_position *wanted,
+                        uint32_t stream)
+{
+    uint32_t slot = take_slot(cache);
+    uint32_t *link = &cache->nodes[node].snapshots;
+    while (*link != 0 && cache->snapshots[*link - 1].position > wanted->position)
+        link = &cache->snapshots[*link - 1].next;
+    cache->snapshots[slot] = (struct snapshot){.node = node,
+                                               .position = wanted->position,
+                                               .asked = wanted->asked,
+                                               .next = *link,
+                                               .stream = stream,
+                                               .live = true};
+    *link = slot + 1;
+    cache->live_snapshots++;
+    cache->counters.snapshots_taken++;
+    cache->memory.ops->snapshot_add(&cache->memory, slot);
+    cache->eviction.ops->added(&cache->eviction, snapshot_holding(cache, slot), wanted->position);
+    return slot;
+}
+
+/* Cuts KV back to what the snapshots on a path need, from this node upwards. */
+static void drop_orphans(struct cache *cache, node_id node)
+{
+    while (node != NODE_ROOT && cache->nodes[node].children == 0) {
+        uint32_t start = workload_node_start(cache->workload, node);
+        uint32_t link = cache->nodes[node].snapshots;
+        uint32_t needed = link != 0 ? cache->snapshots[link - 1].position - start : 0;
+        if (needed == cache->nodes[node].resident)
+            return;
+        shrink(cache, node, needed);
+        if (needed > 0)
+            return;
+        node = cache->workload->nodes[node].parent;
+    }
+}
+
+void store_drop_snapshot(struct cache *cache, uint32_t snapshot)
+{
+    struct snapshot *gone = &cache->snapshots[snapshot];
+    assert(gone->live && !gone->pinned);
+    node_id node = gone->node;
+    uint32_t *link = &cache->nodes[node].snapshots;
+    while (*link != snapshot + 1)
+        link = &cache->snapshots[*link - 1].next;
+    *link = gone->next;
+    gone->live = false;
+    gone->stream = 0;
+    gone->next = cache->snapshot_free;
+    cache->snapshot_free = snapshot + 1;
+#ifndef SIM_PLANTED_FAULT /* a build that must fail the audit: tests/test_fault.sh */
+    cache->live_snapshots--;
+#endif
+    cache->memory.ops->snapshot_drop(&cache->memory, snapshot);
+    cache->eviction.ops->gone(&cache->eviction, snapshot_holding(cache, snapshot));
+    if (!cache->kv_is_holding)
+        drop_orphans(cache, node);
+}

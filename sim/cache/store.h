@@ -1,0 +1,26 @@
+/* store.h - the four changes that can happen to a cache's contents; for the files of sim/cache.
+ *
+ * Each keeps nodes, counters, memory and the eviction policy in step. */
+#ifndef SNAPSIM_STORE_H
+#define SNAPSIM_STORE_H
+
+#include "sim/cache/cache.h"
+
+/* Makes KV resident on a node up to a position; its parent is resident to its end. */
+void store_kv(struct cache *cache, node_id node, uint32_t position);
+
+/* Drops KV at the end of a path, at least one page and at most down to a position on this node,
+ * together with the snapshots that needed it. pages: how many to drop. */
+void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t down_to);
+
+/* Adds a snapshot; returns its number. */
+uint32_t store_snapshot(struct cache *cache, node_id node, const struct wanted_position *wanted,
+                        uint32_t stream);
+
+/* Drops a snapshot, and with it, where orphans are not kept, the KV that nothing else needs. */
+void store_drop_snapshot(struct cache *cache, uint32_t snapshot);
+
+/* The snapshot at a position of a node, or SNAPSHOT_NONE. */
+uint32_t store_find_snapshot(const struct cache *cache, node_id node, uint32_t position);
+
+#endif

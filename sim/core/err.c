@@ -1,0 +1,27 @@
+#include "sim/core/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int err_set(struct err *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return -1;
+}
+
+int err_set_errno(struct err *err, const char *format, ...)
+{
+    int saved = errno;
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    if (length >= 0 && (size_t)length < sizeof err->text)
+        snprintf(err->text + length, sizeof err->text - (size_t)length, ": %s", strerror(saved));
+    return -1;
+}

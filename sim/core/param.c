@@ -1,0 +1,245 @@
+#include "sim/core/param.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/core/mem.h"
+#include "sim/core/units.h"
+
+static void *field_of(const struct param *entry, void *settings)
+{
+    return (char *)settings + entry->offset;
+}
+
+static const void *const_field_of(const struct param *entry, const void *settings)
+{
+    return (const char *)settings + entry->offset;
+}
+
+void param_defaults(const struct param *table, void *settings)
+{
+    for (const struct param *entry = table; entry && entry->name; entry++) {
+        if (entry->default_text == NULL) {
+            assert(entry->type == PARAM_TEXT);
+            *(char **)field_of(entry, settings) = NULL;
+            continue;
+        }
+        struct err err;
+        if (entry->type == PARAM_TEXT)
+            *(char **)field_of(entry, settings) = NULL;
+        int failed = param_set(entry, settings, entry->default_text, &err);
+        assert(!failed && "a default must be in its own range");
+        (void)failed;
+    }
+}
+
+void param_free(const struct param *table, void *settings)
+{
+    for (const struct param *entry = table; entry && entry->name; entry++) {
+        if (entry->type != PARAM_TEXT)
+            continue;
+        char **text = field_of(entry, settings);
+        free(*text);
+        *text = NULL;
+    }
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++)
+        if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_')))
+            return false;
+    return *a == *b;
+}
+
+const struct param *param_find(const struct param *table, const char *name)
+{
+    for (const struct param *entry = table; entry && entry->name; entry++)
+        if (same_name(entry->name, name))
+            return entry;
+    return NULL;
+}
+
+static int set_u64(const struct param *entry, uint64_t *field, const char *text, struct err *err)
+{
+    uint64_t value = 0;
+    if (units_parse_u64(text, &value, err) != 0 || (double)value < entry->min ||
+        (double)value > entry->max)
+        return err_set(err, "%s: a whole number from %.0f to %.0f was expected, found '%s'",
+                       entry->name, entry->min, entry->max, text);
+    *field = value;
+    return 0;
+}
+
+static int set_double(const struct param *entry, double *field, const char *text, struct err *err)
+{
+    double value = 0;
+    if (units_parse_double(text, &value, err) != 0 || value < entry->min || value > entry->max)
+        return err_set(err, "%s: a number from %g to %g was expected, found '%s'", entry->name,
+                       entry->min, entry->max, text);
+    *field = value;
+    return 0;
+}
+
+static int set_bool(const struct param *entry, bool *field, const char *text, struct err *err)
+{
+    static const char *const yes[] = {"1", "yes", "true"}, *const no[] = {"0", "no", "false"};
+    for (size_t i = 0; i < 3; i++) {
+        if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
+            *field = strcmp(text, yes[i]) == 0;
+            return 0;
+        }
+    }
+    return err_set(err, "%s: yes or no was expected, found '%s'", entry->name, text);
+}
+
+static int set_choice(const struct param *entry, unsigned *field, const char *text, struct err *err)
+{
+    struct text known = {0};
+    for (unsigned i = 0; entry->choice[i]; i++) {
+        if (strcmp(entry->choice[i], text) == 0) {
+            *field = i;
+            text_close(&known);
+            return 0;
+        }
+        text_printf(&known, "%s%s", i ? ", " : "", entry->choice[i]);
+    }
+    err_set(err, "%s: one of %s was expected, found '%s'", entry->name, known.data, text);
+    text_close(&known);
+    return -1;
+}
+
+int param_set(const struct param *entry, void *settings, const char *text, struct err *err)
+{
+    void *field = field_of(entry, settings);
+    struct err reason = {""};
+    switch (entry->type) {
+    case PARAM_U64:
+        return set_u64(entry, field, text, err);
+    case PARAM_DOUBLE:
+        return set_double(entry, field, text, err);
+    case PARAM_BOOL:
+        return set_bool(entry, field, text, err);
+    case PARAM_CHOICE:
+        return set_choice(entry, field, text, err);
+    case PARAM_BYTES:
+        if (units_parse_bytes(text, field, &reason) != 0)
+            return err_set(err, "%s: %.900s", entry->name, reason.text);
+        return 0;
+    case PARAM_DURATION:
+        if (units_parse_duration(text, field, &reason) != 0)
+            return err_set(err, "%s: %.900s", entry->name, reason.text);
+        return 0;
+    case PARAM_TEXT:
+        free(*(char **)field);
+        *(char **)field = mem_strdup(text);
+        return 0;
+    }
+    return err_set(err, "%s: unknown parameter type", entry->name);
+}
+
+static const char *name_at(const void *table, size_t index)
+{
+    return ((const struct param *)table)[index].name;
+}
+
+void param_suggest(const struct param *table, const char *wrong, struct text *out)
+{
+    const char *near = table ? text_nearest(wrong, name_at, table) : NULL;
+    if (near)
+        text_printf(out, " (did you mean '%s'?)", near);
+}
+
+static int unknown_key(const struct param *table, const char *key, const char *whose,
+                       struct err *err)
+{
+    struct text hint = {0};
+    text_add(&hint, "", 0);
+    param_suggest(table, key, &hint);
+    if (hint.length == 0 && table && table->name) {
+        text_printf(&hint, "; known:");
+        for (const struct param *entry = table; entry->name; entry++)
+            text_printf(&hint, " %s", entry->name);
+    }
+    err_set(err, "%s has no parameter '%s'%.800s", whose, key, hint.data);
+    text_close(&hint);
+    return -1;
+}
+
+int param_parse_list(const struct param *table, void *settings, const char *list, const char *whose,
+                     struct err *err)
+{
+    char *copy = mem_strdup(list), *rest = NULL;
+    int result = 0, index = 0;
+    for (char *item = strtok_r(copy, ",", &rest); item && result == 0;
+         item = strtok_r(NULL, ",", &rest), index++) {
+        char *equals = strchr(item, '=');
+        if (equals)
+            *equals = '\0';
+        const struct param *entry = equals ? param_find(table, item) : table;
+        struct err reason;
+        if (!equals && (index > 0 || !table || !table->name))
+            result = err_set(err, "%s: 'key=value' was expected, found '%s'", whose, item);
+        else if (!entry)
+            result = unknown_key(table, item, whose, err);
+        else if (param_set(entry, settings, equals ? equals + 1 : item, &reason) != 0)
+            result = err_set(err, "%s: %.900s", whose, reason.text);
+    }
+    free(copy);
+    return result;
+}
+
+/* The shortest decimal that reads back as the same double. */
+static void print_double(double value, struct text *out)
+{
+    char digits[40];
+    for (int precision = 1; precision <= 17; precision++) {
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    text_printf(out, "%s", digits);
+}
+
+void param_print_value(const struct param *entry, const void *settings, struct text *out)
+{
+    const void *field = const_field_of(entry, settings);
+    char unit_text[UNITS_TEXT];
+    switch (entry->type) {
+    case PARAM_U64:
+        text_printf(out, "%" PRIu64, *(const uint64_t *)field);
+        break;
+    case PARAM_DOUBLE:
+        print_double(*(const double *)field, out);
+        break;
+    case PARAM_BOOL:
+        text_printf(out, "%d", *(const bool *)field);
+        break;
+    case PARAM_CHOICE:
+        text_printf(out, "%s", entry->choice[*(const unsigned *)field]);
+        break;
+    case PARAM_BYTES:
+        text_printf(out, "%s", units_bytes_exact(*(const uint64_t *)field, unit_text));
+        break;
+    case PARAM_DURATION:
+        text_printf(out, "%" PRIu64 "ns", *(const uint64_t *)field);
+        break;
+    case PARAM_TEXT:
+        text_printf(out, "%s", *(char *const *)field ? *(char *const *)field : "");
+        break;
+    }
+}
+
+void param_print_list(const char *name, const struct param *table, const void *settings,
+                      struct text *out)
+{
+    text_printf(out, "%s", name);
+    for (const struct param *entry = table; entry && entry->name; entry++) {
+        text_printf(out, "%c%s=", entry == table ? ':' : ',', entry->name);
+        param_print_value(entry, settings, out);
+    }
+}

@@ -1,0 +1,66 @@
+#include "sim/core/plugin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/core/mem.h"
+
+static const char *name_at(const void *table, size_t index)
+{
+    const struct plugin *const *list = table;
+    return list[index] ? list[index]->name : NULL;
+}
+
+static int unknown(const struct plugin *const *list, const char *kind, const char *name,
+                   struct err *err)
+{
+    struct text known = {0};
+    const char *near = text_nearest(name, name_at, list);
+    if (near)
+        text_printf(&known, " (did you mean '%s'?)", near);
+    else
+        text_printf(&known, "; known:");
+    for (size_t i = 0; !near && list[i]; i++)
+        text_printf(&known, " %s", list[i]->name);
+    err_set(err, "%s: there is none called '%s'%.800s", kind, name, known.data);
+    text_close(&known);
+    return -1;
+}
+
+int plugin_parse(const struct plugin *const *list, const char *kind, const char *text,
+                 const struct plugin **found, void **settings, struct err *err)
+{
+    const char *colon = strchr(text, ':');
+    char *name = colon ? mem_strndup(text, (size_t)(colon - text)) : mem_strdup(text);
+    const struct plugin *plugin = NULL;
+    for (size_t i = 0; list[i] && !plugin; i++)
+        if (strcmp(list[i]->name, name) == 0)
+            plugin = list[i];
+    int result = 0;
+    if (!plugin) {
+        result = unknown(list, kind, name, err);
+        goto out;
+    }
+    *found = plugin;
+    *settings = mem_zalloc(plugin->settings_size);
+    param_defaults(plugin->params, *settings);
+    char whose[128];
+    snprintf(whose, sizeof whose, "%s '%s'", kind, name);
+    if (colon && param_parse_list(plugin->params, *settings, colon + 1, whose, err) != 0) {
+        plugin_free_settings(plugin, *settings);
+        *settings = NULL;
+        result = -1;
+    }
+out:
+    free(name);
+    return result;
+}
+
+void plugin_free_settings(const struct plugin *plugin, void *settings)
+{
+    if (settings == NULL)
+        return;
+    param_free(plugin->params, settings);
+    free(settings);
+}

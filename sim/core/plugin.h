@@ -1,0 +1,26 @@
+/* plugin.h - how a placement, an eviction or a memory strategy is named and set up.
+ *
+ * Each kind has one constant table of functions per plug-in, which starts with a struct plugin.
+ * "name:key=value,key=value" picks a table and fills its settings; the core allocates settings and
+ * state, zeroed, and frees them. */
+#ifndef SNAPSIM_PLUGIN_H
+#define SNAPSIM_PLUGIN_H
+
+#include "sim/core/param.h"
+
+struct plugin {
+    const char *name;           /* the word of the command line and of JSON */
+    const char *summary;        /* one line for `snapsim list` and the man page */
+    const struct param *params; /* or NULL */
+    size_t settings_size;       /* of the struct that params describe */
+    size_t state_size;          /* of what the plug-in keeps for a run */
+};
+
+/* Finds the plug-in that a text like "lru:refresh=hit" names in a list that ends with NULL, and
+ * makes its settings. kind is the word for errors ("eviction"). The caller frees settings with
+ * plugin_free_settings. */
+int plugin_parse(const struct plugin *const *list, const char *kind, const char *text,
+                 const struct plugin **found, void **settings, struct err *err) MUST_CHECK;
+void plugin_free_settings(const struct plugin *plugin, void *settings);
+
+#endif

@@ -1,0 +1,31 @@
+/* text.h - a growing string, for output that is built in memory and written at once. */
+#ifndef SNAPSIM_TEXT_H
+#define SNAPSIM_TEXT_H
+
+#include <stddef.h>
+
+#include "sim/core/err.h"
+
+struct text {
+    char *data; /* always ends in '\0' once something was added; NULL before */
+    size_t length, capacity;
+};
+
+void text_add(struct text *text, const char *bytes, size_t length);
+void text_printf(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
+void text_clear(struct text *text); /* keeps the memory */
+void text_close(struct text *text); /* frees it */
+
+/* Reads a whole file. On failure says so in err and leaves text as it was. */
+int text_read_file(struct text *text, const char *path, struct err *err) MUST_CHECK;
+
+/* Writes a file by temporary name and rename, so that a reader sees the old one or all of the new
+ * one. On any failure the temporary file is removed and the old file is untouched. */
+int text_write_file(const char *path, const void *bytes, size_t length, struct err *err) MUST_CHECK;
+
+/* The name in a table of strings that is nearest to a misspelt one, or NULL if none is near.
+ * names(i) returns NULL after the last. */
+const char *text_nearest(const char *wrong, const char *(*name)(const void *table, size_t index),
+                         const void *table);
+
+#endif

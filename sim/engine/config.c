@@ -1,0 +1,192 @@
+#include "sim/engine/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/core/mem.h"
+
+static const char *const engines[] = {"replay", NULL};
+static const char *const orphan_rules[] = {"drop", "keep", NULL};
+static const char *const indexes[] = {"unified", NULL};
+static const char *const reply_rules[] = {"keep", "drop", NULL};
+static const char *const partial_rules[] = {"drop", "keep", NULL};
+
+#define ENTRY(name_, field, type_, default_, low, high, metavar_, help_)                           \
+    {                                                                                              \
+        name_, type_, offsetof(struct config, field), default_, low, high, NULL, metavar_, help_   \
+    }
+#define CHOICE(name_, field, default_, choices_, help_)                                            \
+    {                                                                                              \
+        name_, PARAM_CHOICE, offsetof(struct config, field), default_, 0, 0, choices_, NULL, help_ \
+    }
+
+static const struct param cache_params[] = {
+    ENTRY("model", model, PARAM_TEXT, "kimi-k3", 0, 0, "NAME|FILE", "a preset, or a JSON file"),
+    ENTRY("placement", placement, PARAM_TEXT, "turn", 0, 0, "P[+P...]",
+          "where snapshots are taken (snapsim list placements)"),
+    ENTRY("eviction", eviction, PARAM_TEXT, "lru", 0, 0, "E",
+          "what leaves when memory is short (snapsim list evictions)"),
+    ENTRY("memory", memory, PARAM_TEXT, "ideal", 0, 0, "S",
+          "how bytes are divided (snapsim list memories)"),
+    ENTRY("capacity", capacity, PARAM_BYTES, "64GiB", 0, 0, "SIZE",
+          "memory per GPU for KV and snapshots: 64GiB, 1.5TB, unlimited"),
+    ENTRY("page-tokens", page_tokens, PARAM_TEXT, "auto", 0, 0, "N|trace|auto",
+          "tokens of KV in a page; trace: a page is a block of the trace, a partial one included"),
+    CHOICE("orphans", orphans, "drop", orphan_rules, "KV that no snapshot can use"),
+    CHOICE("index", index, "unified", indexes, "how snapshots and KV are found"),
+    CHOICE("engine", engine, "replay", engines, "replay: each request complete before the next"),
+    ENTRY("snapshot-grain", snapshot_grain, PARAM_U64, "0", 0, 1 << 20, "N",
+          "tokens to which positions are floored; 0: ends exact, all others 64"),
+    ENTRY("min-compute-tokens", min_compute_tokens, PARAM_U64, "1", 0, 1 << 20, "N",
+          "prompt tokens that are computed in any case"),
+    PARAM_END,
+};
+
+static const struct param load_params[] = {
+    CHOICE("replies", replies, "keep", reply_rules, "whether replies are part of the paths"),
+    CHOICE("partial-blocks", partial_blocks, "drop", partial_rules,
+           "whether a last, partial block of a list of numbers is one of its own"),
+    ENTRY("share-system", share_system, PARAM_BOOL, "0", 0, 1, "0|1",
+          "share system prompts between conversations whose numbers are local"),
+    ENTRY("arrival", arrival, PARAM_TEXT, "auto", 0, 0, "HOW",
+          "sequential, recorded, poisson:RATE (conversations/s), open:N, or auto"),
+    ENTRY("seed", seed, PARAM_U64, "1", 0, 9007199254740992.0, "N", "of everything that is drawn"),
+    ENTRY("requests", requests, PARAM_U64, "0", 0, UINT32_MAX, "N",
+          "only the first N requests; 0: all"),
+    PARAM_END,
+};
+
+const struct config_table config_tables[] = {
+    {"Cache", cache_params, 0},
+    {"Sharding", sharding_params, offsetof(struct config, sharding)},
+    {"Load", load_params, 0},
+    {NULL, NULL, 0},
+};
+
+void *config_base(struct config *config, const struct config_table *table)
+{
+    return (char *)config + table->offset;
+}
+
+const void *config_const_base(const struct config *config, const struct config_table *table)
+{
+    return (const char *)config + table->offset;
+}
+
+void config_open(struct config *config)
+{
+    *config = (struct config){0};
+    for (const struct config_table *table = config_tables; table->params; table++)
+        param_defaults(table->params, config_base(config, table));
+}
+
+void config_close(struct config *config)
+{
+    for (const struct config_table *table = config_tables; table->params; table++)
+        param_free(table->params, config_base(config, table));
+}
+
+void config_copy(struct config *to, const struct config *from)
+{
+    *to = *from;
+    char **texts[] = {&to->model,  &to->placement,   &to->eviction,
+                      &to->memory, &to->page_tokens, &to->arrival};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        *texts[i] = mem_strdup(*texts[i]);
+}
+
+static const char *setting_name(const void *unused, size_t index)
+{
+    (void)unused;
+    for (const struct config_table *table = config_tables; table->params; table++)
+        for (const struct param *entry = table->params; entry->name; entry++)
+            if (index-- == 0)
+                return entry->name;
+    return NULL;
+}
+
+static int unknown(const char *name, struct err *err)
+{
+    const char *near = text_nearest(name, setting_name, NULL);
+    if (near)
+        return err_set(err, "there is no setting '%s' (did you mean '%s'?)", name, near);
+    return err_set(err, "there is no setting '%s' (snapsim run --help lists them)", name);
+}
+
+int config_check_name(const char *name, const struct param **found, struct err *err)
+{
+    for (const struct config_table *table = config_tables; table->params; table++)
+        if ((*found = param_find(table->params, name)) != NULL)
+            return 0;
+    return unknown(name, err);
+}
+
+int config_set(struct config *config, const char *name, const char *value, struct err *err)
+{
+    for (const struct config_table *table = config_tables; table->params; table++) {
+        const struct param *entry = param_find(table->params, name);
+        if (entry)
+            return param_set(entry, config_base(config, table), value, err);
+    }
+    return unknown(name, err);
+}
+
+int config_read(struct config *config, const struct json_document *document,
+                const struct json *object, struct err *err)
+{
+    int result = 0;
+    struct text value = {0};
+    for (const struct json *item = json_first(object); item && result == 0;
+         item = json_next(item)) {
+        struct err reason;
+        text_clear(&value);
+        if (json_scalar_text(item, &value) != 0)
+            result = json_fail(document, item, err,
+                               "%s: a number, a word or true/false was expected", json_key(item));
+        else if (config_set(config, json_key(item), value.data ? value.data : "", &reason) != 0)
+            result = json_fail(document, item, err, "%s", reason.text);
+    }
+    text_close(&value);
+    return result;
+}
+
+static void write_setting(const struct param *entry, const void *base, struct json *parent)
+{
+    const void *field = (const char *)base + entry->offset;
+    struct text value = {0};
+    if (entry->type == PARAM_U64) {
+        json_add_u64(parent, entry->name, *(const uint64_t *)field);
+    } else if (entry->type == PARAM_BOOL) {
+        json_add_bool(parent, entry->name, *(const bool *)field);
+    } else {
+        param_print_value(entry, base, &value);
+        json_add_string(parent, entry->name, value.data ? value.data : "");
+    }
+    text_close(&value);
+}
+
+void config_write(const struct config *config, struct json *parent)
+{
+    for (const struct config_table *table = config_tables; table->params; table++)
+        for (const struct param *entry = table->params; entry->name; entry++)
+            write_setting(entry, config_const_base(config, table), parent);
+}
+
+struct build_options config_build_options(const struct config *config)
+{
+    return (struct build_options){.drop_replies = config->replies == REPLIES_DROP,
+                                  .keep_partial_blocks = config->partial_blocks == PARTIAL_KEEP,
+                                  .share_system = config->share_system};
+}
+
+bool config_same_workload(const struct config *a, const struct config *b)
+{
+    return a->replies == b->replies && a->partial_blocks == b->partial_blocks &&
+           a->share_system == b->share_system;
+}
+
+bool config_same_schedule(const struct config *a, const struct config *b)
+{
+    return config_same_workload(a, b) && a->seed == b->seed && a->requests == b->requests &&
+           strcmp(a->arrival, b->arrival) == 0;
+}

@@ -1,0 +1,70 @@
+/* eviction.h - the interface of eviction policies: what leaves when memory is short.
+ *
+ * A *holding* is what can be dropped: a snapshot, or the KV of a node (its end goes first, by
+ * pages). Whether KV is a holding of its own depends on the cache: see cache.h. A policy keeps
+ * whatever order it likes in its own memory, reads the cache through const functions, and names
+ * candidates; the cache checks them, drops them, does the accounting and calls `gone`.
+ *
+ * Calls for one request, in this order:
+ *     begin
+ *     used   KV on its path, deeper nodes first, then snapshots on it, shallower first
+ *     (choose, gone)* while room is made
+ *     added           new KV, shallower nodes first; then
+ *     added / used    its snapshots, shallower first (used: it was there and is taken again)
+ *
+ * Ages: whatever a request adds or uses is as young as the request. Within one request KV is older
+ * than snapshots, deeper KV is older, and a deeper snapshot is younger. */
+#ifndef SNAPSIM_EVICTION_H
+#define SNAPSIM_EVICTION_H
+
+#include "sim/memory.h"
+
+struct cache;
+struct schedule;
+
+/* KV of node n is n; snapshot s is node_count + s. */
+typedef uint32_t holding_id;
+#define HOLDING_NONE UINT32_MAX
+
+struct victim {
+    holding_id holding; /* HOLDING_NONE: nothing can be dropped */
+    uint32_t down_to;   /* for KV: the position below which it is not yet the next to go */
+};
+
+struct eviction {
+    const struct eviction_ops *ops;
+    void *settings, *state;
+    const struct cache *cache;
+    void *holdings; /* ops->holding_size bytes for each holding_id, zeroed; may move on `added` */
+
+    /* Set by init: which snapshots `used` is called for when a path is looked up. Default: the
+     * consumed one only. */
+    bool refreshes_path; /* every snapshot on the path */
+    bool consumed_last;  /* and the consumed one again, as the youngest */
+
+    /* For EVICTION_OFFLINE only, otherwise NULL: the requests to come. */
+    const struct workload *workload;
+    const struct schedule *schedule;
+};
+
+enum {
+    EVICTION_OFFLINE = 1, /* sees the future: a bound, not a policy */
+    EVICTION_REFUSES = 2, /* chooses among the request's own new holdings too, after they are in */
+};
+
+struct eviction_ops {
+    struct plugin plugin;
+    unsigned flags;
+    size_t holding_size;
+    int (*init)(struct eviction *eviction, struct err *err);    /* optional */
+    void (*fini)(struct eviction *eviction);                    /* optional */
+    void (*begin)(struct eviction *eviction, uint32_t arrival); /* optional; index in order */
+    /* from: where what is new begins; above a node's start if its KV was there and got longer. */
+    void (*added)(struct eviction *eviction, holding_id holding, uint32_t from);
+    void (*used)(struct eviction *eviction, holding_id holding);
+    void (*gone)(struct eviction *eviction, holding_id holding);
+    struct victim (*choose)(struct eviction *eviction, enum part wanted);
+    int (*check)(const struct eviction *eviction, struct err *err); /* O(n) self-audit */
+};
+
+#endif

@@ -1,0 +1,36 @@
+/* arrival.h - when each request of a workload comes, and what was seen before it.
+ *
+ * A request comes at the start of its conversation plus its recorded offset; where offsets were not
+ * recorded, think times are drawn. Starts are recorded or drawn:
+ *
+ *     sequential     each conversation to its end before the next, in the order of the trace
+ *     recorded       as the trace says
+ *     poisson:RATE   RATE conversations start per second
+ *     open:N         Poisson at the rate that keeps N conversations open on average
+ *     auto           recorded if the trace has all starts, else open:32
+ *
+ * A schedule is made once and shared, like the workload, by all runs that use it. */
+#ifndef SNAPSIM_ARRIVAL_H
+#define SNAPSIM_ARRIVAL_H
+
+#include "sim/load/workload.h"
+
+struct arrival {
+    uint32_t request;     /* index into the workload's requests */
+    uint32_t seen_tokens; /* leading tokens of its prompt that earlier requests have shown */
+    uint64_t at_ns;       /* after the start of the run; never decreases */
+};
+
+struct schedule {
+    struct arrival *arrivals;
+    uint32_t count;
+    char *how; /* the resolved setting, as in "open:32" */
+};
+
+/* limit: only the first so many requests of the order, 0 for all. err for an unknown setting, or
+ * one that the trace cannot give. */
+int schedule_open(struct schedule **out, const struct workload *workload, const char *how,
+                  uint64_t seed, uint64_t limit, struct err *err) MUST_CHECK;
+void schedule_close(struct schedule *schedule);
+
+#endif

@@ -1,0 +1,103 @@
+/* workload.h - a trace, compiled into an immutable tree of tokens and the requests that walk it.
+ *
+ *     root --[0,3000)-- A --[3000,5000)-- B      a node is a run of tokens after its parent's
+ *                        \--[3000,3700)-- C      end; `end` is its depth in tokens
+ *
+ * Every prompt and every reply of the trace ends at the end of a node, and nodes are split where
+ * paths fork, so a request is two node numbers. Parents come before their children. All runs, of
+ * all threads, share one workload read-only and keep what changes in arrays indexed by node.
+ *
+ * A node may end where it does because of a request that comes later. Nothing that a run computes
+ * may depend on that: everything counts in tokens and positions, never in nodes. */
+#ifndef SNAPSIM_WORKLOAD_H
+#define SNAPSIM_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/core/err.h"
+#include "sim/core/text.h"
+
+typedef uint32_t node_id;
+
+#define NODE_ROOT 0u
+#define REQUEST_NONE UINT32_MAX
+#define TIME_UNKNOWN UINT64_MAX
+
+/* No prompt with its reply is longer than this many tokens. */
+#define WORKLOAD_TOKENS_MAX (1u << 30)
+
+struct node {
+    node_id parent; /* of the root: itself */
+    uint32_t end;   /* tokens from the start of the prompt; the root ends at 0 */
+};
+
+/* What the user's side was doing before the request came. */
+enum waited_for { WAITED_UNKNOWN, WAITED_TOOL, WAITED_PERSON };
+
+struct request {
+    node_id prompt_node;    /* ends where the prompt ends */
+    node_id reply_node;     /* ends where the reply ends; prompt_node if replies were dropped */
+    uint32_t reply_tokens;  /* as recorded, also where replies were dropped from the tree */
+    uint32_t conversation;  /* index into conversations */
+    uint32_t stream;        /* a main stream or a sub-conversation; unique in the workload */
+    uint32_t continues;     /* the request whose prompt and reply this prompt extends, or NONE */
+    uint32_t system_tokens; /* where the system prompt ends, 0 if not known */
+    uint32_t bounds_first;  /* ends of the messages of the prompt: bounds[first .. first+count) */
+    uint32_t bounds_count;
+    uint32_t order;      /* settles equal arrival times */
+    uint32_t waited_for; /* enum waited_for */
+    uint32_t reserved;   /* zero: keeps the compiled form free of padding */
+    uint64_t offset_ns;  /* sending time after the start of the conversation, or TIME_UNKNOWN */
+    uint64_t think_ns;   /* from the end of the reply before to the request, or TIME_UNKNOWN */
+};
+
+struct conversation {
+    uint64_t start_ns; /* after the start of the trace, or TIME_UNKNOWN */
+    uint32_t first_line;
+    uint32_t reserved;
+};
+
+struct workload {
+    char *name;               /* of the trace: the file's name without .zst, .jsonl and the like */
+    char sha256[65];          /* of the trace's content, uncompressed; hexadecimal */
+    uint32_t block_tokens;    /* grain at which the trace tells prompts apart; 1 is exact */
+    bool replies_kept;        /* replies are part of the paths */
+    bool partial_blocks_kept; /* a last partial block has an identity of its own */
+    bool system_shared;       /* --share-system was applied */
+    struct node *nodes;
+    uint32_t node_count;
+    struct request *requests; /* in the order of the trace */
+    uint32_t request_count;
+    struct conversation *conversations;
+    uint32_t conversation_count;
+    uint32_t *bounds;
+    uint32_t bound_count;
+    uint32_t stream_count;
+    uint64_t prompt_tokens, reply_tokens; /* sums over the requests */
+};
+
+static inline uint32_t workload_node_start(const struct workload *workload, node_id node)
+{
+    return workload->nodes[workload->nodes[node].parent].end;
+}
+
+static inline uint32_t workload_prompt_tokens(const struct workload *workload, uint32_t request)
+{
+    return workload->nodes[workload->requests[request].prompt_node].end;
+}
+
+/* The node on the path down to `node` that holds the token before `position` (start < position <=
+ * end); the root for position 0. */
+node_id workload_node_at(const struct workload *workload, node_id node, uint32_t position);
+
+void workload_close(struct workload *workload); /* NULL is allowed */
+
+/* Whether the starts of all conversations, and the offsets of all requests, were recorded. */
+bool workload_has_starts(const struct workload *workload);
+bool workload_has_offsets(const struct workload *workload);
+
+/* Checks every invariant of this file. Meant for tests and for compiled files from outside. */
+int workload_check(const struct workload *workload, struct err *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,159 @@
+/* model.h - what a model keeps in memory per token and per request.
+ *
+ * A model is plain data: groups of equal layers. All bytes follow from it by formula, never from a
+ * typed number, and all are per GPU of a tensor-parallel group:
+ *
+ *     recurrent layer   matrix [heads][rows][columns]  divided by tp
+ *                       convolution window, bf16       divided by tp
+ *     MLA layer         one latent per token           copied to every GPU, unless dcp shards
+ * tokens GQA layer         keys and values per kv head    divided by tp down to one head, then
+ * copied
+ *
+ * Formulas and their sources: shared facts, models-and-kernels.md 1.2, 2 and 2.1. A struct model
+ * owns nothing and may be copied; presets (presets.h) are constant, others come from a JSON file.
+ * What can fail is said per function: a sharding that does not divide, or a file. */
+#ifndef SNAPSIM_MODEL_H
+#define SNAPSIM_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/core/err.h"
+#include "sim/core/json.h"
+#include "sim/core/param.h"
+
+enum layer_kind {
+    LAYER_KDA,         /* Kimi Delta Attention */
+    LAYER_GDN,         /* Gated DeltaNet */
+    LAYER_MAMBA2,      /* Mamba2 (SSD) */
+    LAYER_MAMBA1,      /* Mamba, one scalar decay per channel and state */
+    LAYER_LIGHTNING,   /* lightning attention, GLA: no convolution */
+    LAYER_MARCONI_SSM, /* the state-space layer as the Marconi paper counts it */
+    LAYER_MLA,         /* multi-head latent attention */
+    LAYER_GQA,         /* grouped-query attention, MHA included */
+    LAYER_DENSE,       /* feed-forward */
+    LAYER_MOE          /* mixture of experts */
+};
+#define LAYER_KIND_COUNT 10
+
+enum layer_role { ROLE_RECURRENT, ROLE_ATTENTION, ROLE_FEED_FORWARD };
+
+/* Layers of one shape. Which fields have a meaning depends on the kind: model_kind_fields(). A
+ * layer that mixes and then feeds forward is counted in two groups, one for each part. */
+struct layer_group {
+    enum layer_kind kind;
+    bool output_gate; /* a gate of the width of the heads' output, before the last projection */
+    bool gated;       /* feed-forward with a gate: three matrices instead of two */
+    uint64_t count;
+    uint64_t heads;     /* of the recurrent matrix, or of queries */
+    uint64_t key_heads; /* GDN: query and key heads, shared by groups of value heads */
+    uint64_t kv_heads;
+    uint64_t head_dim, key_dim, value_dim, nope_dim, rope_dim;
+    uint64_t state_dim, inner_dim, groups, conv_kernel;
+    uint64_t decay_lora, gate_lora, dt_rank, q_lora, kv_lora; /* ranks; 0 is "full rank" */
+    uint64_t index_bytes; /* what a sparse-attention indexer caches per token and layer */
+    uint64_t experts, experts_per_token, expert_dim, latent_dim, shared_dim;
+};
+
+#define MODEL_GROUPS_MAX 12
+
+struct model {
+    char name[64];
+    char summary[128];
+    char source[640]; /* where the geometry is from; [I] marks what no file says outright */
+    uint64_t hidden_dim, vocab;
+    bool tied_embedding;  /* the output head is the input embedding */
+    unsigned state_dtype; /* a STATE_DTYPE, never _MODEL: what servers keep unless told otherwise */
+    size_t group_count;
+    struct layer_group groups[MODEL_GROUPS_MAX];
+};
+
+enum kv_dtype { KV_DTYPE_BF16, KV_DTYPE_FP8, KV_DTYPE_FP8_SCALED };
+enum state_dtype { STATE_DTYPE_MODEL, STATE_DTYPE_FP32, STATE_DTYPE_BF16 };
+enum snapshot_dtype {
+    SNAPSHOT_DTYPE_STATE, /* the same as the live state */
+    SNAPSHOT_DTYPE_FP32,
+    SNAPSHOT_DTYPE_BF16,
+    SNAPSHOT_DTYPE_INT8 /* one byte per element and one fp32 scale per row of the matrix */
+};
+
+/* How a group of GPUs shares one model. Choices are unsigned, for the table below. */
+struct sharding {
+    uint64_t tp, dcp; /* dcp divides tp: decode context parallelism shards tokens over copies */
+    unsigned kv_dtype, state_dtype, snapshot_dtype;
+};
+extern const struct param sharding_params[]; /* tp, dcp, kv-dtype, state-dtype, snapshot-dtype */
+
+const char *model_kind_name(enum layer_kind kind); /* "kda", the word in files and output */
+enum layer_role model_kind_role(enum layer_kind kind);
+
+/* The fields of struct layer_group that the kind uses, as JSON keys with ranges and help, ended by
+ * a NULL name. An entry without a default must be given. Not for param_defaults(). */
+const struct param *model_kind_fields(enum layer_kind kind);
+
+/* Checks what ranges cannot: heads that must divide, experts, names. err says which group. */
+int model_check(const struct model *model, struct err *err) MUST_CHECK;
+
+uint64_t model_layer_count(const struct model *model, enum layer_role role);
+
+/* The recurrent matrix of one layer, over all GPUs: heads are what tp divides, a row is what an
+ * int8 snapshot scales together. */
+struct state_matrix {
+    uint64_t heads, rows, columns;
+};
+struct state_matrix model_state_matrix(const struct model *model, const struct layer_group *group);
+
+/* Bytes of one layer of a group on one GPU; zero where the role does not apply. */
+struct layer_sizes {
+    uint64_t matrix_bytes;          /* live recurrent matrix */
+    uint64_t conv_bytes;            /* convolution window, always bf16 */
+    uint64_t snapshot_matrix_bytes; /* the matrix in a kept copy; the window is kept as it is */
+    uint64_t kv_entry_bytes;        /* one token, on a GPU that holds it */
+    uint64_t kv_bytes;              /* per token, averaged over the dcp GPUs that share tokens */
+};
+int model_layer_sizes(const struct model *model, const struct layer_group *group,
+                      const struct sharding *sharding, struct layer_sizes *out,
+                      struct err *err) MUST_CHECK;
+
+/* Bytes of a whole model on one GPU. Where layers differ, "per layer" is the largest. */
+struct model_sizes {
+    uint64_t recurrent_layers, attention_layers;
+    uint64_t kv_bytes_per_token, kv_bytes_per_token_per_layer;
+    uint64_t kv_entry_bytes_per_layer; /* one token in one layer, before dcp divides tokens */
+    uint64_t state_bytes, state_bytes_per_layer;
+    uint64_t snapshot_bytes, snapshot_bytes_per_layer;
+    uint64_t dcp;
+};
+
+/* Fails if heads do not divide by tp, if dcp asks for more copies than there are, or if the KV type
+ * does not fit the attention kind. */
+int model_sizes(const struct model *model, const struct sharding *sharding, struct model_sizes *out,
+                struct err *err) MUST_CHECK;
+
+/* How many tokens of KV weigh as much as one snapshot, rounded to nearest; 0 without snapshots, or
+ * without KV. */
+uint64_t model_break_even_tokens(const struct model_sizes *sizes);
+
+/* Tokens per page so that a page of KV of one layer holds the state of one layer (vLLM's rule):
+ *     dcp * align * ceil(state / (align * kv_entry))
+ * align is the kernel's granularity in tokens, over 0. vLLM's mode `all` is the same rule with the
+ * least common multiple of align and the recurrent kernel's chunk. Without recurrent layers or
+ * without KV it is dcp * align. */
+uint64_t model_page_tokens(const struct model_sizes *sizes, uint64_t align);
+
+/* The granularity of the usual attention kernels: 128 tokens with MLA layers, else 16. */
+uint64_t model_default_align(const struct model *model);
+
+/* Files (model_file.c). A file is what model_to_json() wrote, or an object that holds it under
+ * "model" as `snapsim model show --format json` prints it. Keys are strict; err is
+ * "file:line: ...". */
+int model_read_file(struct model *out, const char *path, struct err *err) MUST_CHECK;
+int model_read_json(struct model *out, const struct json_document *document,
+                    const struct json *value, struct err *err) MUST_CHECK;
+void model_to_json(const struct model *model, struct json *parent);
+
+/* The model that --model names: a preset, or a file if there is a '/' or a ".json" in it. */
+int model_load(struct model *out, const char *name_or_path, struct err *err) MUST_CHECK;
+
+#endif

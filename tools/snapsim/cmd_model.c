@@ -1,0 +1,507 @@
+/* snapsim model - the models snapsim knows, and their bytes with the arithmetic behind them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/core/json.h"
+#include "sim/core/param.h"
+#include "sim/core/text.h"
+#include "sim/core/units.h"
+#include "sim/model/flops.h"
+#include "sim/model/model.h"
+#include "sim/model/presets.h"
+
+int cmd_model(int argc, char **argv);
+
+enum { EXIT_GOOD, EXIT_FAILED, EXIT_USAGE };
+
+struct options {
+    unsigned format;
+    uint64_t align; /* 0: the model's usual one */
+};
+
+enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
+static const char *const list_formats[] = {"table", "csv", "json", NULL};
+
+static const struct param option_params[] = {
+    {"format", PARAM_CHOICE, offsetof(struct options, format), "table", 0, 0, list_formats,
+     "FORMAT", "table, csv (list only) or json"},
+    {"align", PARAM_U64, offsetof(struct options, align), "0", 0, 65536, NULL, "TOKENS",
+     "granularity of the attention kernel; 0 is 128 with MLA layers, else 16"},
+    PARAM_END,
+};
+
+static const char usage_text[] =
+    "usage: snapsim model list [--format table|csv|json]\n"
+    "       snapsim model show NAME|FILE.json [option...]\n"
+    "\n"
+    "Lists the models that snapsim knows, or prints what one of them keeps in memory per GPU,\n"
+    "with the arithmetic. `show --format json` prints a model as a file that can be edited and\n"
+    "given back wherever a model is named.\n"
+    "\n";
+
+static const char example_text[] =
+    "\n"
+    "examples:\n"
+    "  snapsim model show kimi-k3 --tp 8\n"
+    "  snapsim model show kimi-k3 --tp 8 --dcp 8 --kv-dtype fp8 --snapshot-dtype bf16\n"
+    "  snapsim model show qwen3.5-27b --format json >mine.json\n"
+    "  snapsim model show ./mine.json --tp 4\n";
+
+static int complain(int status, const char *text)
+{
+    fprintf(stderr, "snapsim: %s\n", text);
+    return status;
+}
+
+/* Everything is built in memory and written at once, so that a full disk or a closed pipe is one
+ * failure. */
+static int put(struct text *out, int status)
+{
+    int failed = out->length > 0 && fwrite(out->data, 1, out->length, stdout) != out->length;
+    failed |= fflush(stdout) != 0;
+    text_close(out);
+    return failed ? complain(EXIT_FAILED, "cannot write to standard output") : status;
+}
+
+static void help_table(const struct param *table, struct text *out)
+{
+    for (const struct param *entry = table; entry->name; entry++) {
+        struct text flag = {0};
+        text_printf(&flag, "--%s %s", entry->name, entry->metavar);
+        text_printf(out, "  %-24s %s\n", flag.data, entry->help);
+        if (entry->type == PARAM_CHOICE && table == sharding_params) {
+            text_printf(out, "  %-24s ", "");
+            for (size_t i = 0; entry->choice[i]; i++)
+                text_printf(out, "%s%s", i ? ", " : "one of ", entry->choice[i]);
+            text_printf(out, " (default %s)\n", entry->default_text);
+        }
+        text_close(&flag);
+    }
+}
+
+static int help(void)
+{
+    struct text out = {0};
+    text_printf(&out, "%soptions:\n", usage_text);
+    help_table(sharding_params, &out);
+    help_table(option_params, &out);
+    text_printf(&out, "%s", example_text);
+    return put(&out, EXIT_GOOD);
+}
+
+/* "--name value" or "--name=value", looked up in two tables. Moves *index past what it used. */
+static int parse_flag(int argc, char **argv, int *index, struct sharding *sharding,
+                      struct options *options)
+{
+    char name[64];
+    struct err err;
+    const char *flag = argv[*index] + 2, *equals = strchr(flag, '=');
+    size_t length = equals ? (size_t)(equals - flag) : strlen(flag);
+    snprintf(name, sizeof name, "%.*s", (int)(length < 60 ? length : 60), flag);
+    const struct param *entry = sharding ? param_find(sharding_params, name) : NULL;
+    void *settings = sharding;
+    if (entry == NULL) {
+        entry = param_find(option_params, name);
+        settings = options;
+    }
+    if (entry == NULL) {
+        struct text hint = {0};
+        text_printf(&hint, "unknown flag '--%s'", name);
+        size_t before = hint.length;
+        param_suggest(sharding ? sharding_params : option_params, name, &hint);
+        if (hint.length == before)
+            param_suggest(option_params, name, &hint);
+        complain(EXIT_USAGE, hint.data);
+        text_close(&hint);
+        return -1;
+    }
+    if (equals == NULL && *index + 1 >= argc) {
+        fprintf(stderr, "snapsim: --%s: a value was expected, found the end of the line\n", name);
+        return -1;
+    }
+    if (param_set(entry, settings, equals ? equals + 1 : argv[++*index], &err) != 0) {
+        fprintf(stderr, "snapsim: --%s\n", err.text);
+        return -1;
+    }
+    return 0;
+}
+
+static void list_line(const struct model *model, const struct model_sizes *sizes, unsigned format,
+                      struct text *out)
+{
+    char snapshot[UNITS_TEXT], kv[UNITS_TEXT], even[UNITS_TEXT];
+    uint64_t tokens = model_break_even_tokens(sizes);
+    if (format == FORMAT_CSV) {
+        text_printf(out, "%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+                    model->name, sizes->recurrent_layers, sizes->attention_layers,
+                    sizes->snapshot_bytes, sizes->kv_bytes_per_token, tokens);
+        return;
+    }
+    text_printf(out, "%-18s %9" PRIu64 " %9" PRIu64 " %15s %15s %18s\n", model->name,
+                sizes->recurrent_layers, sizes->attention_layers,
+                units_grouped(sizes->snapshot_bytes, snapshot),
+                units_grouped(sizes->kv_bytes_per_token, kv),
+                tokens ? units_grouped(tokens, even) : "-");
+}
+
+static void sizes_json(const struct model_sizes *sizes, uint64_t page_tokens, struct json *parent)
+{
+    json_add_u64(parent, "recurrent_layers", sizes->recurrent_layers);
+    json_add_u64(parent, "attention_layers", sizes->attention_layers);
+    json_add_u64(parent, "kv_bytes_per_token", sizes->kv_bytes_per_token);
+    json_add_u64(parent, "kv_bytes_per_token_per_layer", sizes->kv_bytes_per_token_per_layer);
+    json_add_u64(parent, "state_bytes", sizes->state_bytes);
+    json_add_u64(parent, "state_bytes_per_layer", sizes->state_bytes_per_layer);
+    json_add_u64(parent, "snapshot_bytes", sizes->snapshot_bytes);
+    json_add_u64(parent, "snapshot_bytes_per_layer", sizes->snapshot_bytes_per_layer);
+    json_add_u64(parent, "break_even_tokens", model_break_even_tokens(sizes));
+    json_add_u64(parent, "page_tokens", page_tokens);
+}
+
+static int list_models(int argc, char **argv)
+{
+    struct options options;
+    struct sharding sharding;
+    struct err err;
+    param_defaults(option_params, &options);
+    param_defaults(sharding_params, &sharding);
+    for (int i = 0; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) != 0)
+            return complain(EXIT_USAGE, "model list takes no names (see snapsim model --help)");
+        if (parse_flag(argc, argv, &i, NULL, &options) != 0)
+            return EXIT_USAGE;
+    }
+    int status = EXIT_GOOD;
+    struct text out = {0};
+    struct json *top = json_new_object();
+    json_add_u64(top, "schema", 1);
+    struct json *rows = json_add_array(top, "models");
+    if (options.format == FORMAT_TABLE)
+        text_printf(&out, "%-18s %9s %9s %15s %15s %18s\n", "model", "recurrent", "attention",
+                    "snapshot bytes", "KV bytes/token", "break-even tokens");
+    if (options.format == FORMAT_CSV)
+        text_printf(&out, "model,recurrent_layers,attention_layers,snapshot_bytes,"
+                          "kv_bytes_per_token,break_even_tokens\n");
+    for (size_t i = 0; presets_at(i); i++) {
+        const struct model *model = presets_at(i);
+        struct model_sizes sizes;
+        if (model_sizes(model, &sharding, &sizes, &err) != 0) {
+            status = complain(EXIT_FAILED, err.text);
+            break;
+        }
+        uint64_t align = options.align ? options.align : model_default_align(model);
+        if (options.format != FORMAT_JSON) {
+            list_line(model, &sizes, options.format, &out);
+            continue;
+        }
+        struct json *row = json_add_object(rows, NULL);
+        json_add_string(row, "name", model->name);
+        json_add_string(row, "summary", model->summary);
+        sizes_json(&sizes, model_page_tokens(&sizes, align), row);
+    }
+    if (options.format == FORMAT_JSON) {
+        json_print(top, true, &out);
+        text_printf(&out, "\n");
+    }
+    json_close(top);
+    return put(&out, status);
+}
+
+/* "96/8" - what one of tp GPUs gets of count; "1" where it is a copy. */
+static const char *share_text(uint64_t count, uint64_t tp, char out[UNITS_TEXT])
+{
+    if (tp > 1 && count % tp != 0)
+        snprintf(out, UNITS_TEXT, "1");
+    else
+        snprintf(out, UNITS_TEXT, tp > 1 ? "%" PRIu64 "/%" PRIu64 : "%" PRIu64, count, tp);
+    return out;
+}
+
+static void matrix_text(const struct model *model, const struct layer_group *group, uint64_t tp,
+                        struct text *out)
+{
+    char heads[UNITS_TEXT];
+    struct state_matrix matrix = model_state_matrix(model, group);
+    text_printf(out, "%s", share_text(matrix.heads, tp, heads));
+    if (matrix.rows > 1)
+        text_printf(out, " x %" PRIu64, matrix.rows);
+    text_printf(out, " x %" PRIu64, matrix.columns);
+}
+
+static void window_text(const struct model *model, const struct layer_group *group, uint64_t tp,
+                        struct text *out)
+{
+    char a[UNITS_TEXT], b[UNITS_TEXT];
+    if (group->kind == LAYER_MARCONI_SSM)
+        text_printf(out, "4 x (2 x %s + 2 x %" PRIu64 ") x 2 B",
+                    share_text(model->hidden_dim, tp, a), group->state_dim);
+    else
+        text_printf(out, "(%" PRIu64 " - 1) x ", group->conv_kernel);
+    if (group->kind == LAYER_KDA)
+        text_printf(out, "%s x (2 x %" PRIu64 " + %" PRIu64 ") x 2 B",
+                    share_text(group->heads, tp, a), group->key_dim, group->value_dim);
+    else if (group->kind == LAYER_GDN)
+        text_printf(out, "(2 x %s x %" PRIu64 " + %s x %" PRIu64 ") x 2 B",
+                    share_text(group->key_heads, tp, a), group->key_dim,
+                    share_text(group->heads, tp, b), group->value_dim);
+    else if (group->kind == LAYER_MAMBA2)
+        text_printf(out, "(%s x %" PRIu64 " + 2 x %s x %" PRIu64 ") x 2 B",
+                    share_text(group->heads, tp, a), group->head_dim,
+                    share_text(group->groups, tp, b), group->state_dim);
+    else if (group->kind == LAYER_MAMBA1)
+        text_printf(out, "%s x 2 B", share_text(group->inner_dim, tp, a));
+}
+
+static void kv_text(const struct layer_group *group, const struct sharding *sharding,
+                    struct text *out)
+{
+    char heads[UNITS_TEXT];
+    int element = sharding->kv_dtype == KV_DTYPE_BF16 ? 2 : 1;
+    if (group->kind == LAYER_GQA)
+        text_printf(out, "2 x %s x %" PRIu64 " x %d B",
+                    share_text(group->kv_heads, sharding->tp, heads), group->head_dim, element);
+    else if (sharding->kv_dtype == KV_DTYPE_FP8_SCALED)
+        text_printf(out, "%" PRIu64 " B + %" PRIu64 " x 4 B + %" PRIu64 " x 2 B", group->kv_lora,
+                    group->kv_lora / 128, group->rope_dim);
+    else
+        text_printf(out, "(%" PRIu64 " + %" PRIu64 ") x %d B", group->kv_lora, group->rope_dim,
+                    element);
+    if (group->index_bytes > 0)
+        text_printf(out, " + %" PRIu64 " B", group->index_bytes);
+    if (sharding->dcp > 1)
+        text_printf(out, ", /%" PRIu64 " by dcp", sharding->dcp);
+}
+
+static void line(struct text *out, const char *label, const char *arithmetic, uint64_t value,
+                 const char *unit)
+{
+    char digits[UNITS_TEXT];
+    text_printf(out, "  %-28s %-45s = %15s %s\n", label, arithmetic, units_grouped(value, digits),
+                unit);
+}
+
+/* "name what", as in "kda matrix". */
+static void group_line(struct text *out, const struct layer_group *group, const char *what,
+                       const struct text *arithmetic, uint64_t value, const char *unit)
+{
+    char label[64];
+    snprintf(label, sizeof label, "%s %s", model_kind_name(group->kind), what);
+    line(out, label, arithmetic->data, value, unit);
+}
+
+/* The grouped numbers of "count x value". */
+static void times_text(uint64_t count, uint64_t value, struct text *out)
+{
+    char digits[UNITS_TEXT];
+    text_printf(out, "%" PRIu64 " layers x %s", count, units_grouped(value, digits));
+}
+
+static void recurrent_lines(const struct model *model, const struct layer_group *group,
+                            const struct sharding *sharding, const struct layer_sizes *layer,
+                            struct text *out)
+{
+    char a[UNITS_TEXT], b[UNITS_TEXT], rows[UNITS_TEXT];
+    struct text formula = {0};
+    struct state_matrix matrix = model_state_matrix(model, group);
+    uint64_t elements = matrix.heads * matrix.rows * matrix.columns / sharding->tp;
+    uint64_t state = layer->matrix_bytes + layer->conv_bytes;
+    matrix_text(model, group, sharding->tp, &formula);
+    text_printf(&formula, " x %" PRIu64 " B", layer->matrix_bytes / elements);
+    group_line(out, group, "matrix", &formula, layer->matrix_bytes, "B");
+    if (layer->conv_bytes > 0) {
+        text_clear(&formula);
+        window_text(model, group, sharding->tp, &formula);
+        group_line(out, group, "window, bf16", &formula, layer->conv_bytes, "B");
+        text_clear(&formula);
+        text_printf(&formula, "%s + %s", units_grouped(layer->matrix_bytes, a),
+                    units_grouped(layer->conv_bytes, b));
+        group_line(out, group, "state of a layer", &formula, state, "B");
+    }
+    text_clear(&formula);
+    times_text(group->count, state, &formula);
+    group_line(out, group, "state", &formula, group->count * state, "B");
+    if (layer->snapshot_matrix_bytes != layer->matrix_bytes) {
+        text_clear(&formula);
+        matrix_text(model, group, sharding->tp, &formula);
+        text_printf(&formula, " x %" PRIu64 " B", layer->snapshot_matrix_bytes / elements);
+        if (sharding->snapshot_dtype == SNAPSHOT_DTYPE_INT8)
+            text_printf(&formula, " + %s x %" PRIu64 " x 4 B",
+                        share_text(matrix.heads, sharding->tp, rows), matrix.rows);
+        group_line(out, group, "matrix, kept", &formula, layer->snapshot_matrix_bytes, "B");
+        text_clear(&formula);
+        uint64_t kept = layer->snapshot_matrix_bytes + layer->conv_bytes;
+        text_printf(&formula, "%" PRIu64 " layers x (%s + %s)", group->count,
+                    units_grouped(layer->snapshot_matrix_bytes, a),
+                    units_grouped(layer->conv_bytes, b));
+        group_line(out, group, "snapshot", &formula, group->count * kept, "B");
+    }
+    text_close(&formula);
+}
+
+static void attention_lines(const struct layer_group *group, const struct sharding *sharding,
+                            const struct layer_sizes *layer, struct text *out)
+{
+    struct text formula = {0};
+    kv_text(group, sharding, &formula);
+    group_line(out, group, "KV of a layer", &formula, layer->kv_bytes, "B/token");
+    text_clear(&formula);
+    times_text(group->count, layer->kv_bytes, &formula);
+    group_line(out, group, "KV", &formula, group->count * layer->kv_bytes, "B/token");
+    text_close(&formula);
+}
+
+static void show_head(const struct model *model, const struct sharding *sharding, struct text *out)
+{
+    char total[UNITS_TEXT], active[UNITS_TEXT];
+    text_printf(out, "%s\n  %s\n  source: %s\n  layers:", model->name, model->summary,
+                model->source);
+    for (size_t i = 0; i < model->group_count; i++)
+        text_printf(out, "%s %" PRIu64 " %s", i ? "," : "", model->groups[i].count,
+                    model_kind_name(model->groups[i].kind));
+    text_printf(out, "\n  weights: %s, of which a token uses %s\n\nper GPU, with",
+                units_grouped(flops_parameters(model), total),
+                units_grouped(flops_active_parameters(model), active));
+    struct sharding resolved = *sharding;
+    if (resolved.state_dtype == STATE_DTYPE_MODEL)
+        resolved.state_dtype = model->state_dtype;
+    for (const struct param *entry = sharding_params; entry->name; entry++) {
+        text_printf(out, "%s %s ", entry == sharding_params ? "" : ",", entry->name);
+        param_print_value(entry, &resolved, out);
+    }
+    text_printf(out, "\n");
+}
+
+static void show_tail(const struct model_sizes *sizes, uint64_t align, struct text *out)
+{
+    char a[UNITS_TEXT], b[UNITS_TEXT];
+    struct text formula = {0};
+    uint64_t even = model_break_even_tokens(sizes);
+    text_printf(out, "\n");
+    if (sizes->recurrent_layers > 0) {
+        line(out, "live state", units_bytes(sizes->state_bytes, a), sizes->state_bytes, "B");
+        line(out, "snapshot", units_bytes(sizes->snapshot_bytes, a), sizes->snapshot_bytes, "B");
+    }
+    line(out, "KV", units_bytes(sizes->kv_bytes_per_token, a), sizes->kv_bytes_per_token,
+         "B/token");
+    if (even > 0) {
+        text_printf(&formula, "%s / %s", units_grouped(sizes->snapshot_bytes, a),
+                    units_grouped(sizes->kv_bytes_per_token, b));
+        line(out, "break-even", formula.data, even, "tokens");
+        text_clear(&formula);
+    }
+    if (sizes->dcp > 1)
+        text_printf(&formula, "%" PRIu64 " x ", sizes->dcp);
+    uint64_t state = sizes->state_bytes_per_layer > sizes->snapshot_bytes_per_layer
+                         ? sizes->state_bytes_per_layer
+                         : sizes->snapshot_bytes_per_layer;
+    if (even > 0)
+        text_printf(&formula, "%" PRIu64 " x ceil(%s / (%" PRIu64 " x %s))", align,
+                    units_grouped(state, a), align,
+                    units_grouped(sizes->kv_entry_bytes_per_layer, b));
+    else
+        text_printf(&formula, "%" PRIu64, align);
+    line(out, "page", formula.data, model_page_tokens(sizes, align),
+         even > 0 ? "tokens, for equal pages" : "tokens");
+    text_close(&formula);
+}
+
+static int show_table(const struct model *model, const struct sharding *sharding,
+                      const struct model_sizes *sizes, uint64_t align, struct text *out,
+                      struct err *err)
+{
+    show_head(model, sharding, out);
+    for (size_t i = 0; i < model->group_count; i++) {
+        const struct layer_group *group = &model->groups[i];
+        struct layer_sizes layer;
+        if (model_layer_sizes(model, group, sharding, &layer, err) != 0)
+            return -1;
+        if (model_kind_role(group->kind) == ROLE_RECURRENT)
+            recurrent_lines(model, group, sharding, &layer, out);
+        if (model_kind_role(group->kind) == ROLE_ATTENTION)
+            attention_lines(group, sharding, &layer, out);
+    }
+    show_tail(sizes, align, out);
+    return 0;
+}
+
+static void show_json(const struct model *model, const struct sharding *sharding,
+                      const struct model_sizes *sizes, uint64_t align, struct text *out)
+{
+    struct json *top = json_new_object();
+    json_add_u64(top, "schema", 1);
+    model_to_json(model, json_add_object(top, "model"));
+    struct json *settings = json_add_object(top, "sharding");
+    for (const struct param *entry = sharding_params; entry->name; entry++) {
+        struct text value = {0};
+        param_print_value(entry, sharding, &value);
+        if (entry->type == PARAM_U64)
+            json_add_u64(settings, entry->name,
+                         entry->offset == offsetof(struct sharding, tp) ? sharding->tp
+                                                                        : sharding->dcp);
+        else
+            json_add_string(settings, entry->name, value.data);
+        text_close(&value);
+    }
+    sizes_json(sizes, model_page_tokens(sizes, align), json_add_object(top, "sizes"));
+    json_print(top, true, out);
+    text_printf(out, "\n");
+    json_close(top);
+}
+
+static int show_model(int argc, char **argv)
+{
+    struct options options;
+    struct sharding sharding;
+    struct model model;
+    struct model_sizes sizes;
+    struct err err;
+    struct text out = {0};
+    const char *name = NULL;
+    param_defaults(option_params, &options);
+    param_defaults(sharding_params, &sharding);
+    for (int i = 0; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) == 0) {
+            if (parse_flag(argc, argv, &i, &sharding, &options) != 0)
+                return EXIT_USAGE;
+        } else if (name) {
+            return complain(EXIT_USAGE, "model show takes one name (see snapsim model --help)");
+        } else {
+            name = argv[i];
+        }
+    }
+    if (name == NULL)
+        return complain(EXIT_USAGE, "model show: a model was expected (see snapsim model list)");
+    if (options.format == FORMAT_CSV)
+        return complain(EXIT_USAGE, "--format: table or json was expected for show, found 'csv'");
+    if (model_load(&model, name, &err) != 0)
+        return complain(strchr(name, '/') || strstr(name, ".json") ? EXIT_FAILED : EXIT_USAGE,
+                        err.text);
+    uint64_t align = options.align ? options.align : model_default_align(&model);
+    if (model_sizes(&model, &sharding, &sizes, &err) != 0 ||
+        (options.format == FORMAT_TABLE &&
+         show_table(&model, &sharding, &sizes, align, &out, &err) != 0)) {
+        fprintf(stderr, "snapsim: --%s\n", err.text); /* the text starts with the setting's name */
+        text_close(&out);
+        return EXIT_USAGE;
+    }
+    if (options.format == FORMAT_JSON)
+        show_json(&model, &sharding, &sizes, align, &out);
+    return put(&out, EXIT_GOOD);
+}
+
+int cmd_model(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return help();
+    if (argc > 1 && strcmp(argv[1], "list") == 0)
+        return list_models(argc - 2, argv + 2);
+    if (argc > 1 && strcmp(argv[1], "show") == 0)
+        return show_model(argc - 2, argv + 2);
+    if (argc > 1)
+        fprintf(stderr, "snapsim: model: 'list' or 'show' was expected, found '%s'\n", argv[1]);
+    else
+        fprintf(stderr, "snapsim: model: 'list' or 'show' was expected, found nothing\n");
+    return EXIT_USAGE;
+}

@@ -1,0 +1,219 @@
+/* snapsim run - one trace, one setting, one result. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/core/mem.h"
+#include "sim/core/units.h"
+#include "tools/snapsim/load.h"
+#include "tools/snapsim/options.h"
+#include "tools/snapsim/snapsim.h"
+
+struct run_flags {
+    const char *format, *config_path, *per_request, *trace_format;
+};
+
+static void help(const struct flag *flags)
+{
+    fputs("usage: snapsim run [TRACE] [options]\n\n"
+          "Replays a trace through one setting and prints what it saved. Without TRACE, a load is\n"
+          "generated from the seed (snapsim trace generate says how).\n\n",
+          stdout);
+    options_print_flags(flags, stdout);
+    options_print_settings(stdout);
+    fputs("\nexamples:\n"
+          "  snapsim run v8.jsonl.zst --placement turn+fixed:4096 --capacity 512GiB\n"
+          "  snapsim run v8.jsonl.zst --model qwen3.5-35b --eviction lru:refresh=path --format "
+          "json\n"
+          "  snapsim run v8.jsonl.zst --config result.json     the run that made a result, again\n",
+          stdout);
+}
+
+/* The `config` of a result, or an object of settings alone. A whole result also names the trace
+ * that it is about, by its digest. */
+static int read_config(struct config *config, const char *path, char sha256[65], struct err *err)
+{
+    struct json_document document;
+    if (json_open_file(&document, path, err) != 0)
+        return -1;
+    const struct json *top = document.top;
+    const struct json *inner = json_get(top, "config");
+    const struct json *trace = json_get(top, "trace");
+    const char *digest = trace ? json_string(json_get(trace, "sha256")) : NULL;
+    if (digest && strlen(digest) == 64)
+        memcpy(sha256, digest, 65);
+    int result = config_read(config, &document, inner ? inner : top, err);
+    json_close_document(&document);
+    return result;
+}
+
+/* One line per request, as CSV. */
+static void observe(void *user, const struct request_result *one)
+{
+    struct text *out = user;
+    const struct outcome *outcome = &one->outcome;
+    text_printf(out, "%u,%" PRIu64 ",%u,%u,%" PRIu64 ",%u", one->request, one->at_ns,
+                one->prompt_tokens, one->seen_tokens, outcome->hit_tokens, one->match_tokens);
+    text_printf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
+                outcome->missed_new_tokens, outcome->missed_evicted_tokens,
+                outcome->missed_no_snapshot_tokens, outcome->missed_rounding_tokens,
+                outcome->missed_last_tokens);
+    text_printf(out, ",%" PRIu64 ",%" PRIu64 "\n", one->snapshots_taken, one->used_bytes);
+}
+
+static const char per_request_header[] =
+    "request,at_ns,prompt_tokens,seen_tokens,hit_tokens,match_tokens,missed_new_tokens,"
+    "missed_evicted_tokens,missed_no_snapshot_tokens,missed_rounding_tokens,missed_last_tokens,"
+    "snapshots_taken,used_bytes\n";
+
+static void print_share(const char *what, uint64_t tokens, uint64_t of, struct text *out)
+{
+    char grouped[UNITS_TEXT];
+    text_printf(out, "  %-34s %18s  %6.2f %%\n", what, units_grouped(tokens, grouped),
+                of ? 100.0 * (double)tokens / (double)of : 0.0);
+}
+
+static void print_count(const char *what, uint64_t value, struct text *out)
+{
+    char grouped[UNITS_TEXT];
+    text_printf(out, "  %-34s %18s\n", what, units_grouped(value, grouped));
+}
+
+static void print_table(const struct result *result, const struct workload *workload,
+                        struct text *out)
+{
+    char snapshot[UNITS_TEXT], capacity[UNITS_TEXT], peak[UNITS_TEXT];
+    const struct config *config = &result->config;
+    const struct outcome *sum = &result->sum;
+    uint64_t prompt = result->prompt_tokens;
+    text_printf(out, "trace      %s, %" PRIu64 " requests, arrival %s\n", workload->name,
+                result->requests, config->arrival);
+    text_printf(out, "model      %s, snapshot %s, KV %" PRIu64 " B/token, per GPU\n", config->model,
+                units_bytes(result->sizes.snapshot_bytes, snapshot),
+                result->sizes.kv_bytes_per_token);
+    text_printf(out, "setting    %s, %s, %s, %s\n\n", config->placement, config->eviction,
+                config->memory, units_bytes(config->capacity, capacity));
+    print_share("prompt tokens", prompt, prompt, out);
+    print_share("hit", sum->hit_tokens, prompt, out);
+    print_share("missed: never seen before", sum->missed_new_tokens, prompt, out);
+    print_share("missed: seen, KV evicted", sum->missed_evicted_tokens, prompt, out);
+    print_share("missed: seen, no usable snapshot", sum->missed_no_snapshot_tokens, prompt, out);
+    print_share("missed: page or grain rounding", sum->missed_rounding_tokens, prompt, out);
+    print_share("missed: last token", sum->missed_last_tokens, prompt, out);
+    text_printf(out, "\n");
+    print_count("requests with a hit", result->hit_requests, out);
+    print_count("snapshots taken", result->cache.snapshots_taken, out);
+    print_count("snapshots evicted", result->cache.snapshots_evicted, out);
+    print_count("requests too large to store", result->cache.uncached_requests, out);
+    text_printf(out, "  %-34s %18s\n", "peak memory", units_bytes(result->cache.peak_bytes, peak));
+}
+
+static void print_csv(const struct result *result, struct text *out)
+{
+    for (const struct result_field *field = result_fields; field->name; field++)
+        text_printf(out, "%s,", field->name);
+    text_printf(out, "hit_ratio,digest\n");
+    for (const struct result_field *field = result_fields; field->name; field++)
+        text_printf(out, "%" PRIu64 ",", result_value(result, field));
+    text_printf(out, "%.17g,0x%016" PRIx64 "\n", result_hit_ratio(result), result->digest);
+}
+
+static void print_json(const struct result *result, const struct workload *workload,
+                       struct text *out)
+{
+    struct json *top = json_new_object();
+    result_write(result, workload, snapsim_version, top);
+    json_print(top, true, out);
+    text_add(out, "\n", 1);
+    json_close(top);
+}
+
+static int run_and_print(const struct config *config, const struct run_flags *flags,
+                         const struct load *load)
+{
+    struct err err;
+    struct result result;
+    struct text rows = {0}, out = {0};
+    if (flags->per_request)
+        text_add(&rows, per_request_header, strlen(per_request_header));
+    int status = EXIT_GOOD;
+    if (replay_run(&result, config, load->workload, load->schedule, &snapsim_plugins,
+                   flags->per_request ? observe : NULL, &rows, &err) != 0) {
+        status = say(EXIT_FAILED, "%s", err.text);
+        goto out;
+    }
+    if (strcmp(flags->format, "json") == 0)
+        print_json(&result, load->workload, &out);
+    else if (strcmp(flags->format, "csv") == 0)
+        print_csv(&result, &out);
+    else
+        print_table(&result, load->workload, &out);
+    if (flags->per_request &&
+        text_write_file(flags->per_request, rows.data, rows.length, &err) != 0)
+        status = say(EXIT_FAILED, "%s", err.text);
+    else
+        status = print_result(&out);
+out:
+    result_close(&result);
+    text_close(&rows);
+    text_close(&out);
+    return status;
+}
+
+static int check_format(const char *format)
+{
+    if (strcmp(format, "table") == 0 || strcmp(format, "json") == 0 || strcmp(format, "csv") == 0)
+        return EXIT_GOOD;
+    return say(EXIT_USAGE, "--format: table, json or csv was expected, found '%s'", format);
+}
+
+/* Two passes over the command line: what --config says comes first, options change it. */
+static int parse(struct options *options, struct run_flags *flags, int argc, char **argv,
+                 char sha256[65], struct err *err)
+{
+    if (options_parse(options, argc, argv, err) != 0)
+        return EXIT_USAGE;
+    if (options->help || flags->config_path == NULL)
+        return EXIT_GOOD;
+    if (read_config(options->config, flags->config_path, sha256, err) != 0)
+        return EXIT_FAILED;
+    options->count = 0;
+    return options_parse(options, argc, argv, err) == 0 ? EXIT_GOOD : EXIT_USAGE;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct run_flags flags = {.format = "table"};
+    const struct flag table[] = {
+        {"--config", "FILE", "settings from a result's JSON, or from an object of settings",
+         &flags.config_path, NULL},
+        {"--format", "table|json|csv", "how to print the result", &flags.format, NULL},
+        {"--per-request", "FILE", "also write one CSV line per request", &flags.per_request, NULL},
+        {"--trace-format", "F", "the trace's format; by its content if not given",
+         &flags.trace_format, NULL},
+        {NULL, NULL, NULL, NULL, NULL}};
+    struct config config;
+    config_open(&config);
+    const char *trace = NULL;
+    struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
+    struct err err;
+    char sha256[65] = "";
+    struct load load = {0};
+    int status = parse(&options, &flags, argc, argv, sha256, &err);
+    if (status != EXIT_GOOD)
+        say((enum exit_status)status, "%s", err.text);
+    else if (options.help)
+        help(table);
+    else if ((status = check_format(flags.format)) != EXIT_GOOD)
+        ;
+    else if (load_open(&load, trace, flags.trace_format, &config, &err) != 0)
+        status = say(EXIT_FAILED, "%s", err.text);
+    else if (sha256[0] && strcmp(sha256, load.workload->sha256) != 0)
+        status = say(EXIT_FAILED, "%s was made from another trace: sha256 %s expected, found %s",
+                     flags.config_path, sha256, load.workload->sha256);
+    else
+        status = run_and_print(&config, &flags, &load);
+    load_close(&load);
+    config_close(&config);
+    return status;
+}

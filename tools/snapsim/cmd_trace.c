@@ -1,0 +1,548 @@
+/* snapsim trace - looks into traces, converts them, and makes new ones. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/core/json.h"
+#include "sim/core/mem.h"
+#include "sim/core/param.h"
+#include "sim/core/text.h"
+#include "sim/core/units.h"
+#include "traces/compiled.h"
+#include "traces/open.h"
+#include "traces/synth.h"
+#include "traces/write_coded.h"
+
+int cmd_trace(int argc, char **argv);
+
+enum { EXIT_GOOD, EXIT_FAILED, EXIT_USAGE };
+
+enum keep { CHOICE_KEEP, CHOICE_DROP };
+static const char *const keep_or_drop[] = {"keep", "drop", NULL};
+enum target { TO_COMPILED, TO_CONVERSATIONS };
+static const char *const targets[] = {"compiled", "conversations", NULL};
+
+struct options {
+    char *format; /* of the trace; for info also that of the output */
+    unsigned partial_blocks, replies;
+    bool share_system;
+    char *output;
+    unsigned to;
+};
+
+#define OPTION(name, field, type, default_, choice, metavar, help)                                 \
+    {                                                                                              \
+        name, type, offsetof(struct options, field), default_, 0, 0, choice, metavar, help         \
+    }
+
+static const struct param read_params[] = {
+    OPTION("format", format, PARAM_TEXT, NULL, NULL, "NAME",
+           "read as conversations, mooncake or compiled, whatever the content looks like;\n"
+           "for info also how to print: table (default) or json"),
+    OPTION("partial-blocks", partial_blocks, PARAM_CHOICE, "drop", keep_or_drop, "keep|drop",
+           "a last, partial block that has a number of its own (Mooncake)"),
+    OPTION("replies", replies, PARAM_CHOICE, "keep", keep_or_drop, "keep|drop",
+           "whether replies are part of what later prompts can share"),
+    OPTION("share-system", share_system, PARAM_BOOL, "0", NULL, "",
+           "conversations with local block numbers share their system prompts"),
+    PARAM_END};
+
+static const struct param output_params[] = {
+    OPTION("output", output, PARAM_TEXT, NULL, NULL, "FILE", "the file to write; also -o FILE"),
+    PARAM_END};
+
+static const struct param convert_params[] = {
+    OPTION("output", output, PARAM_TEXT, NULL, NULL, "FILE", "the file to write; also -o FILE"),
+    OPTION("to", to, PARAM_CHOICE, "compiled", targets, "compiled|conversations",
+           "snapsim's own form, for fast loading; or run-coded lines of JSON"),
+    PARAM_END};
+
+static const char usage_text[] =
+    "usage: snapsim trace info FILE... [option...]\n"
+    "       snapsim trace check FILE... [option...]\n"
+    "       snapsim trace convert FILE -o FILE [option...]\n"
+    "       snapsim trace generate -o FILE [option...]\n"
+    "\n"
+    "info      prints what is in each trace\n"
+    "check     reads each trace and checks it, and prints a line for each that is good\n"
+    "convert   writes a trace in another form\n"
+    "generate  writes a seeded load of chats and coding sessions, as run-coded conversations\n";
+
+static const char example_text[] =
+    "\n"
+    "examples:\n"
+    "  snapsim trace info shared/traces/kv-cache-tester/v8.jsonl.zst\n"
+    "  snapsim trace info --format json a.jsonl b.jsonl.zst\n"
+    "  snapsim trace convert v8.jsonl.zst -o v8.snapsim\n"
+    "  snapsim trace convert mooncake.jsonl -o mooncake.snapsim --partial-blocks keep\n"
+    "  snapsim trace generate -o load.jsonl --conversations 200 --coding-share 0.5 --seed 7\n";
+
+static int complain(int status, const char *text)
+{
+    fprintf(stderr, "snapsim: %s\n", text);
+    return status;
+}
+
+/* Everything is built in memory and written at once, so that a full disk or a closed pipe is one
+ * failure. */
+static int put(struct text *out, int status)
+{
+    int failed = out->length > 0 && fwrite(out->data, 1, out->length, stdout) != out->length;
+    failed |= fflush(stdout) != 0;
+    text_close(out);
+    return failed ? complain(EXIT_FAILED, "cannot write to standard output") : status;
+}
+
+/* ---- the command line ---- */
+
+/* One table of options and where it puts what it reads. */
+struct flags {
+    const struct param *table;
+    void *settings;
+};
+
+struct files {
+    char **path;
+    int count;
+};
+
+static void help_table(const char *title, const struct param *table, struct text *out)
+{
+    text_printf(out, "\n%s:\n", title);
+    for (const struct param *entry = table; entry->name; entry++) {
+        char flag[64];
+        const char *value = entry->metavar ? entry->metavar : entry->type == PARAM_BOOL ? "" : "N";
+        snprintf(flag, sizeof flag, "--%s %s", entry->name, value);
+        for (char *c = flag; *c; c++)
+            *c = *c == '_' ? '-' : *c;
+        text_printf(out, "  %-28s ", flag);
+        for (const char *c = entry->help; *c; c++) {
+            text_add(out, c, 1);
+            if (*c == '\n')
+                text_printf(out, "%31s", "");
+        }
+        if (entry->default_text && entry->type != PARAM_BOOL)
+            text_printf(out, " (default %s)", entry->default_text);
+        text_printf(out, "\n");
+    }
+}
+
+static int help(void)
+{
+    struct text out = {0};
+    text_printf(&out, "%s", usage_text);
+    help_table("reading (info, check, convert)", read_params, &out);
+    help_table("convert", convert_params, &out);
+    help_table("generate", synth_params, &out);
+    text_printf(&out, "%s", example_text);
+    return put(&out, EXIT_GOOD);
+}
+
+static int unknown_option(const char *name, const struct flags *flags)
+{
+    struct text message = {0};
+    text_printf(&message, "unknown option '--%s'", name);
+    const size_t before = message.length;
+    for (; flags->table && message.length == before; flags++)
+        param_suggest(flags->table, name, &message);
+    if (message.length == before)
+        text_printf(&message, " (see snapsim trace --help)");
+    complain(EXIT_USAGE, message.data);
+    text_close(&message);
+    return -1;
+}
+
+/* "--name value", "--name=value", or "--name" alone for yes. Moves *index past what it used. */
+static int parse_option(int argc, char **argv, int *index, const struct flags *flags)
+{
+    struct err err;
+    const char *word = strcmp(argv[*index], "-o") == 0 ? "output" : argv[*index] + 2;
+    const char *equals = strchr(word, '=');
+    char *name = mem_strndup(word, equals ? (size_t)(equals - word) : strlen(word));
+    const struct param *entry = NULL;
+    const struct flags *at = flags;
+    while (at->table && (entry = param_find(at->table, name)) == NULL)
+        at++;
+    int result = 0;
+    if (entry == NULL) {
+        result = unknown_option(name, flags);
+    } else if (equals || entry->type == PARAM_BOOL) {
+        result = param_set(entry, at->settings, equals ? equals + 1 : "1", &err);
+    } else if (*index + 1 < argc) {
+        result = param_set(entry, at->settings, argv[++*index], &err);
+    } else {
+        result = err_set(&err, "%s: a value was expected, found the end of the line", entry->name);
+    }
+    if (result != 0 && entry)
+        fprintf(stderr, "snapsim: --%s\n", err.text);
+    free(name);
+    return result;
+}
+
+/* Sorts the words into options, and files at the front of argv. */
+static int parse(int argc, char **argv, const struct flags *flags, struct files *files)
+{
+    bool only_files = false;
+    *files = (struct files){argv, 0};
+    for (int i = 0; i < argc; i++) {
+        bool is_option = !only_files && argv[i][0] == '-' && argv[i][1] != '\0';
+        if (is_option && strcmp(argv[i], "--") == 0) {
+            only_files = true;
+        } else if (!is_option) {
+            argv[files->count++] = argv[i];
+        } else if (argv[i][1] != '-' && strcmp(argv[i], "-o") != 0) {
+            fprintf(stderr, "snapsim: unknown option '%s' (see snapsim trace --help)\n", argv[i]);
+            return -1;
+        } else if (parse_option(argc, argv, &i, flags) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static struct build_options build_options(const struct options *options)
+{
+    return (struct build_options){
+        .drop_replies = options->replies == CHOICE_DROP,
+        .keep_partial_blocks = options->partial_blocks == CHOICE_KEEP,
+        .share_system = options->share_system,
+    };
+}
+
+static int check_format_option(const struct options *options)
+{
+    struct err err;
+    if (options->format == NULL || trace_check_format(options->format, &err) == 0)
+        return 0;
+    fprintf(stderr, "snapsim: --format: %s\n", err.text);
+    return -1;
+}
+
+/* ---- info ---- */
+
+struct summary {
+    uint64_t continuations, prompt_max, prompt_median, reply_median;
+    uint64_t seen_tokens; /* of the prompts, in an earlier path */
+    uint64_t span_ns;     /* first to last request, or TIME_UNKNOWN */
+    uint64_t longest_ns;  /* of the conversations, from their starts, or TIME_UNKNOWN */
+};
+
+static int by_value(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The upper one of the two where the count is even. Sorts values. */
+static uint64_t median(uint32_t *values, uint32_t count)
+{
+    qsort(values, count, sizeof *values, by_value);
+    return values[count / 2];
+}
+
+/* The tokens of the prompts that were on the path of an earlier request, prompt or reply: what a
+ * cache would hit that forgets nothing and has a snapshot everywhere. */
+static uint64_t count_seen_tokens(const struct workload *workload)
+{
+    uint64_t total = 0;
+    bool *seen = mem_array(workload->node_count, sizeof *seen);
+    seen[NODE_ROOT] = true;
+    for (uint32_t i = 0; i < workload->request_count; i++) {
+        const struct request *request = &workload->requests[i];
+        node_id node = request->prompt_node;
+        while (!seen[node])
+            node = workload->nodes[node].parent;
+        total += workload->nodes[node].end;
+        for (node = request->reply_node; !seen[node]; node = workload->nodes[node].parent)
+            seen[node] = true;
+    }
+    free(seen);
+    return total;
+}
+
+static void summarise_times(const struct workload *workload, struct summary *out)
+{
+    uint64_t first = TIME_UNKNOWN, last = 0;
+    bool starts = workload_has_starts(workload), offsets = workload_has_offsets(workload);
+    out->longest_ns = offsets ? 0 : TIME_UNKNOWN;
+    for (uint32_t i = 0; offsets && i < workload->request_count; i++) {
+        const struct request *request = &workload->requests[i];
+        uint64_t start = workload->conversations[request->conversation].start_ns;
+        uint64_t at = starts ? start + request->offset_ns : 0;
+        first = at < first ? at : first;
+        last = at > last ? at : last;
+        out->longest_ns =
+            request->offset_ns > out->longest_ns ? request->offset_ns : out->longest_ns;
+    }
+    out->span_ns = starts && offsets ? last - first : TIME_UNKNOWN;
+}
+
+static struct summary summarise(const struct workload *workload)
+{
+    struct summary summary = {.seen_tokens = count_seen_tokens(workload)};
+    const uint32_t count = workload->request_count;
+    uint32_t *prompts = mem_array(count, sizeof *prompts);
+    uint32_t *replies = mem_array(count, sizeof *replies);
+    for (uint32_t i = 0; i < count; i++) {
+        prompts[i] = workload_prompt_tokens(workload, i);
+        replies[i] = workload->requests[i].reply_tokens;
+        summary.continuations += workload->requests[i].continues != REQUEST_NONE;
+        summary.prompt_max = prompts[i] > summary.prompt_max ? prompts[i] : summary.prompt_max;
+    }
+    summary.prompt_median = median(prompts, count);
+    summary.reply_median = median(replies, count);
+    free(prompts);
+    free(replies);
+    summarise_times(workload, &summary);
+    return summary;
+}
+
+static void print_duration(uint64_t ns, struct text *out)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"days", 86400e9}, {"hours", 3600e9}, {"minutes", 60e9}, {"seconds", 1e9}};
+    size_t i = 0;
+    while (i < 3 && (double)ns < 2 * units[i].ns)
+        i++;
+    text_printf(out, "%.1f %s", (double)ns / units[i].ns, units[i].name);
+}
+
+static void info_table(const struct workload *workload, const char *path, const char *format,
+                       struct text *out)
+{
+    char a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT];
+    const struct summary summary = summarise(workload);
+    text_printf(out, "%s%s\n", out->length > 0 ? "\n" : "", workload->name);
+    text_printf(out, "  file           %s\n", path);
+    text_printf(out, "  format         %s, blocks of %s tokens\n", format,
+                units_grouped(workload->block_tokens, a));
+    text_printf(out, "  sha256         %s\n", workload->sha256);
+    text_printf(out, "  conversations  %s, in %s streams\n",
+                units_grouped(workload->conversation_count, a),
+                units_grouped(workload->stream_count, b));
+    text_printf(out, "  requests       %s, of which %s continue an earlier one\n",
+                units_grouped(workload->request_count, a), units_grouped(summary.continuations, b));
+    text_printf(out, "  prompt tokens  %s, median %s, longest %s\n",
+                units_grouped(workload->prompt_tokens, a), units_grouped(summary.prompt_median, b),
+                units_grouped(summary.prompt_max, c));
+    text_printf(out, "  reply tokens   %s, median %s\n", units_grouped(workload->reply_tokens, a),
+                units_grouped(summary.reply_median, b));
+    text_printf(out, "  seen before    %s, %.4f of the prompt tokens: no cache can hit more\n",
+                units_grouped(summary.seen_tokens, a),
+                (double)summary.seen_tokens / (double)workload->prompt_tokens);
+    text_printf(out, "  tree           %s nodes\n", units_grouped(workload->node_count, a));
+    text_printf(out, "  time           ");
+    if (summary.span_ns != TIME_UNKNOWN) {
+        print_duration(summary.span_ns, out);
+    } else if (summary.longest_ns != TIME_UNKNOWN) {
+        text_printf(out, "within conversations, the longest of ");
+        print_duration(summary.longest_ns, out);
+    } else {
+        text_printf(out, "not recorded");
+    }
+    text_printf(out, "\n");
+}
+
+static void info_json(const struct workload *workload, const char *path, const char *format,
+                      struct json *rows)
+{
+    const struct summary summary = summarise(workload);
+    struct json *row = json_add_object(rows, NULL);
+    json_add_string(row, "name", workload->name);
+    json_add_string(row, "file", path);
+    json_add_string(row, "format", format);
+    json_add_string(row, "sha256", workload->sha256);
+    json_add_u64(row, "block_tokens", workload->block_tokens);
+    json_add_u64(row, "conversations", workload->conversation_count);
+    json_add_u64(row, "streams", workload->stream_count);
+    json_add_u64(row, "requests", workload->request_count);
+    json_add_u64(row, "continuations", summary.continuations);
+    json_add_u64(row, "prompt_tokens", workload->prompt_tokens);
+    json_add_u64(row, "reply_tokens", workload->reply_tokens);
+    json_add_u64(row, "median_prompt_tokens", summary.prompt_median);
+    json_add_u64(row, "median_reply_tokens", summary.reply_median);
+    json_add_u64(row, "max_prompt_tokens", summary.prompt_max);
+    json_add_u64(row, "seen_tokens", summary.seen_tokens);
+    json_add_u64(row, "nodes", workload->node_count);
+    json_add_bool(row, "starts_recorded", workload_has_starts(workload));
+    json_add_bool(row, "offsets_recorded", workload_has_offsets(workload));
+    if (summary.span_ns != TIME_UNKNOWN)
+        json_add_u64(row, "span_ns", summary.span_ns);
+    if (summary.longest_ns != TIME_UNKNOWN)
+        json_add_u64(row, "longest_conversation_ns", summary.longest_ns);
+}
+
+/* What to do with each file of info and check. */
+struct report {
+    struct text *out;
+    struct json *rows; /* NULL: no JSON */
+    bool check;
+};
+
+static int report_file(const char *path, const struct options *options, const struct report *report,
+                       struct err *err)
+{
+    struct workload *workload = NULL;
+    const struct build_options build = build_options(options);
+    const char *format = options->format;
+    char a[UNITS_TEXT], b[UNITS_TEXT];
+    if ((format == NULL && trace_detect(path, &format, err) != 0) ||
+        trace_open(path, &build, options->format, &workload, err) != 0)
+        return -1;
+    int result = 0;
+    struct err reason;
+    if (report->check && workload_check(workload, &reason) != 0)
+        result = err_set(err, "%.500s: %.500s", path, reason.text);
+    else if (report->check)
+        text_printf(report->out, "%s: good: %s, %s requests in %s conversations\n", path, format,
+                    units_grouped(workload->request_count, a),
+                    units_grouped(workload->conversation_count, b));
+    else if (report->rows)
+        info_json(workload, path, format, report->rows);
+    else
+        info_table(workload, path, format, report->out);
+    workload_close(workload);
+    return result;
+}
+
+/* A file that cannot be read does not keep the others from being reported. */
+static int report_files(const struct files *files, struct options *options, bool check)
+{
+    struct text out = {0};
+    struct err err;
+    int status = EXIT_GOOD;
+    bool named = options->format != NULL;
+    bool json = named && !check && strcmp(options->format, "json") == 0;
+    if (json || (named && !check && strcmp(options->format, "table") == 0)) {
+        free(options->format);
+        options->format = NULL;
+    }
+    if (files->count == 0)
+        return complain(EXIT_USAGE, "at least one trace was expected (see snapsim trace --help)");
+    if (check_format_option(options) != 0)
+        return EXIT_USAGE;
+    struct json *top = json_new_object();
+    json_add_u64(top, "schema", 1);
+    struct json *rows = json_add_array(top, "traces");
+    const struct report report = {&out, json ? rows : NULL, check};
+    for (int i = 0; i < files->count; i++)
+        if (report_file(files->path[i], options, &report, &err) != 0)
+            status = complain(EXIT_FAILED, err.text);
+    if (json) {
+        json_print(top, true, &out);
+        text_printf(&out, "\n");
+    }
+    json_close(top);
+    return put(&out, status);
+}
+
+static int trace_info(const struct files *files, struct options *options)
+{
+    return report_files(files, options, false);
+}
+
+static int trace_check(const struct files *files, struct options *options)
+{
+    return report_files(files, options, true);
+}
+
+/* ---- convert and generate ---- */
+
+static int trace_convert(const struct files *files, struct options *options)
+{
+    struct workload *workload = NULL;
+    struct text text = {0};
+    struct err err;
+    const struct build_options build = build_options(options);
+    if (files->count != 1 || options->output == NULL)
+        return complain(EXIT_USAGE, "convert: one trace and -o FILE were expected");
+    if (check_format_option(options) != 0)
+        return EXIT_USAGE;
+    int result = trace_open(files->path[0], &build, options->format, &workload, &err);
+    if (result == 0 && options->to == TO_COMPILED)
+        result = compiled_write(workload, options->output, &err);
+    else if (result == 0)
+        result = write_coded(workload, &text, &err) != 0
+                     ? -1
+                     : text_write_file(options->output, text.data, text.length, &err);
+    text_close(&text);
+    workload_close(workload);
+    return result == 0 ? EXIT_GOOD : complain(EXIT_FAILED, err.text);
+}
+
+static int trace_generate(const struct files *files, const struct options *options,
+                          const struct synth_options *synth)
+{
+    struct text text = {0};
+    struct err err;
+    if (files->count != 0 || options->output == NULL)
+        return complain(EXIT_USAGE, "generate: -o FILE was expected, and no trace");
+    if (synth_check(synth, &err) != 0)
+        return complain(EXIT_USAGE, err.text);
+    int result = synth_write(synth, &text, &err);
+    if (result == 0)
+        result = text_write_file(options->output, text.data, text.length, &err);
+    text_close(&text);
+    return result == 0 ? EXIT_GOOD : complain(EXIT_FAILED, err.text);
+}
+
+enum command { INFO, CHECK, CONVERT, GENERATE, COMMANDS };
+static const char *const commands[COMMANDS + 1] = {"info", "check", "convert", "generate", NULL};
+
+static const char *command_name(const void *table, size_t index)
+{
+    return ((const char *const *)table)[index];
+}
+
+static int run(enum command command, int argc, char **argv)
+{
+    struct options options;
+    struct synth_options synth;
+    struct files files;
+    param_defaults(read_params, &options);
+    param_defaults(convert_params, &options);
+    param_defaults(synth_params, &synth);
+    const struct flags none = {NULL, NULL}, read = {read_params, &options};
+    const struct flags flags[COMMANDS][3] = {
+        [INFO] = {read, none},
+        [CHECK] = {read, none},
+        [CONVERT] = {read, {convert_params, &options}, none},
+        [GENERATE] = {{output_params, &options}, {synth_params, &synth}, none},
+    };
+    int status = EXIT_USAGE;
+    if (parse(argc, argv, flags[command], &files) != 0)
+        status = EXIT_USAGE;
+    else if (command == INFO)
+        status = trace_info(&files, &options);
+    else if (command == CHECK)
+        status = trace_check(&files, &options);
+    else if (command == CONVERT)
+        status = trace_convert(&files, &options);
+    else
+        status = trace_generate(&files, &options, &synth);
+    param_free(read_params, &options);
+    param_free(convert_params, &options);
+    param_free(synth_params, &synth);
+    return status;
+}
+
+int cmd_trace(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return help();
+    const char *word = argc > 1 ? argv[1] : NULL;
+    for (unsigned i = 0; word && i < COMMANDS; i++)
+        if (strcmp(word, commands[i]) == 0)
+            return run((enum command)i, argc - 2, argv + 2);
+    const char *near = word ? text_nearest(word, command_name, commands) : NULL;
+    fprintf(stderr, "snapsim: trace: info, check, convert or generate was expected, found %s%s%s",
+            word ? "'" : "nothing", word ? word : "", word ? "'" : "");
+    if (near)
+        fprintf(stderr, " (did you mean '%s'?)", near);
+    fprintf(stderr, "\n");
+    return EXIT_USAGE;
+}

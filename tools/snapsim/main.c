@@ -1,0 +1,79 @@
+/* snapsim - simulates the prefix caches of language models that mix recurrent layers with
+ * attention. This file only finds the command. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policies/list.h"
+#include "tools/snapsim/snapsim.h"
+
+const struct command commands[] = {
+    {"run", "replay a trace through one setting", cmd_run},
+    {"list", "placements, evictions, memories, models, formats", cmd_list},
+    {"model", "sizes of a model, with their arithmetic", cmd_model},
+    {"trace", "look at, check, convert and generate traces", cmd_trace},
+    {NULL, NULL, NULL},
+};
+
+const struct plugins snapsim_plugins = {placement_list, eviction_list, memory_list};
+
+int say(enum exit_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("snapsim: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return (int)status;
+}
+
+int print_result(const struct text *text)
+{
+    if (fwrite(text->data, 1, text->length, stdout) != text->length || fflush(stdout) != 0)
+        return say(EXIT_FAILED, "cannot write the result to stdout");
+    return EXIT_GOOD;
+}
+
+static void usage(FILE *out)
+{
+    fputs(
+        "usage: snapsim COMMAND [options]\n\n"
+        "Replays recorded or generated traffic through the prefix cache of a hybrid language "
+        "model\nand says what each choice of snapshots, eviction and memory would have saved.\n\n",
+        out);
+    for (const struct command *command = commands; command->name; command++)
+        fprintf(out, "  %-10s %s\n", command->name, command->summary);
+    fputs("\n  snapsim COMMAND --help says more; snapsim --version prints the version\n"
+          "\nexample:\n  snapsim trace generate -o demo.jsonl\n"
+          "  snapsim run demo.jsonl --placement turn --capacity 256GiB\n",
+          out);
+}
+
+static const char *command_name(const void *table, size_t index)
+{
+    return ((const struct command *)table)[index].name;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        usage(stderr);
+        return EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        usage(stdout);
+        return EXIT_GOOD;
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        printf("snapsim %s\n", snapsim_version);
+        return EXIT_GOOD;
+    }
+    for (const struct command *command = commands; command->name; command++)
+        if (strcmp(command->name, name) == 0)
+            return command->run(argc - 1, argv + 1);
+    const char *near = text_nearest(name, command_name, commands);
+    return say(EXIT_USAGE, "there is no command '%s'%s%s%s", name, near ? " (did you mean '" : "",
+               near ? near : "", near ? "'?)" : "; snapsim --help lists them");
+}

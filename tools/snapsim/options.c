@@ -1,0 +1,116 @@
+#include "tools/snapsim/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/core/mem.h"
+
+static const struct flag *find_flag(const struct flag *flags, const char *name, size_t length)
+{
+    for (const struct flag *flag = flags; flag && flag->name; flag++)
+        if (strlen(flag->name) == length && strncmp(flag->name, name, length) == 0)
+            return flag;
+    return NULL;
+}
+
+static const char *flag_name(const void *table, size_t index)
+{
+    return ((const struct flag *)table)[index].name;
+}
+
+static int unknown(const struct options *options, const char *name, struct err *err)
+{
+    const char *near = options->flags ? text_nearest(name, flag_name, options->flags) : NULL;
+    const struct param *entry = NULL;
+    if (near)
+        return err_set(err, "unknown option '%s' (did you mean '%s'?)", name, near);
+    if (options->config && strncmp(name, "--", 2) == 0) {
+        struct err reason;
+        if (config_check_name(name + 2, &entry, &reason) != 0)
+            return err_set(err, "unknown option '%s': %.800s", name, reason.text);
+    }
+    return err_set(err, "unknown option '%s'", name);
+}
+
+/* Takes one option; *used is how many words it took. */
+static int take_option(struct options *options, int left, char **argv, int *used, struct err *err)
+{
+    const char *word = argv[0];
+    const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+    size_t length = equals ? (size_t)(equals - word) : strlen(word);
+    const struct flag *flag = find_flag(options->flags, word, length);
+    char *name = mem_strndup(word, length);
+    const struct param *entry = NULL;
+    int result = 0;
+    *used = equals ? 1 : 2;
+    const char *value = equals ? equals + 1 : left > 1 ? argv[1] : NULL;
+    struct err ignored;
+    bool is_setting = !flag && options->config && length > 2 &&
+                      config_check_name(name + 2, &entry, &ignored) == 0;
+    if (flag && flag->is_set) {
+        *used = 1;
+        *flag->is_set = true;
+        if (equals)
+            result = err_set(err, "%s takes no value", name);
+    } else if (!flag && !is_setting) {
+        result = unknown(options, name, err);
+    } else if (value == NULL) {
+        result = err_set(err, "%s needs a value", name);
+    } else if (flag) {
+        *flag->value = value;
+    } else {
+        struct err reason;
+        if (config_set(options->config, name + 2, value, &reason) != 0)
+            result = err_set(err, "--%.900s", reason.text);
+    }
+    free(name);
+    return result;
+}
+
+int options_parse(struct options *options, int argc, char **argv, struct err *err)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            options->help = true;
+    for (int i = 1; i < argc && !options->help;) {
+        int used = 1;
+        if (argv[i][0] == '-' && argv[i][1] != '\0') {
+            if (take_option(options, argc - i, argv + i, &used, err) != 0)
+                return -1;
+        } else if (options->count == options->most) {
+            return err_set(err, "one argument too many: '%s'", argv[i]);
+        } else {
+            options->positional[options->count++] = argv[i];
+        }
+        i += used;
+    }
+    return 0;
+}
+
+void options_print_flags(const struct flag *flags, FILE *out)
+{
+    for (const struct flag *flag = flags; flag->name; flag++)
+        fprintf(out, "  %s %-*s %s\n", flag->name, (int)(24 - strlen(flag->name)),
+                flag->metavar ? flag->metavar : "", flag->help);
+}
+
+static void print_entry(const struct param *entry, FILE *out)
+{
+    struct text value = {0};
+    if (entry->metavar)
+        text_printf(&value, "%s", entry->metavar);
+    for (size_t i = 0; entry->type == PARAM_CHOICE && entry->choice[i]; i++)
+        text_printf(&value, "%s%s", i ? "|" : "", entry->choice[i]);
+    fprintf(out, "  --%s %-*s %s [%s]\n", entry->name, (int)(22 - strlen(entry->name)), value.data,
+            entry->help, entry->default_text);
+    text_close(&value);
+}
+
+void options_print_settings(FILE *out)
+{
+    for (const struct config_table *table = config_tables; table->params; table++) {
+        fprintf(out, "\n%s [default]:\n", table->heading);
+        for (const struct param *entry = table->params; entry->name; entry++)
+            print_entry(entry, out);
+    }
+}

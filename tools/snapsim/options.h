@@ -1,0 +1,36 @@
+/* options.h - the command line of commands that take the settings of a run.
+ *
+ * "--key value" and "--key=value" are the same. Besides the settings of config.h a command may have
+ * flags of its own; everything else that does not start with '-' is a positional argument. */
+#ifndef SNAPSIM_OPTIONS_H
+#define SNAPSIM_OPTIONS_H
+
+#include <stdio.h>
+
+#include "sim/engine/config.h"
+
+/* A flag of one command. Exactly one of the two targets is set. */
+struct flag {
+    const char *name;    /* "--format" or "-o" */
+    const char *metavar; /* NULL for a flag without a value */
+    const char *help;
+    const char **value; /* where the value's text goes; it is argv's */
+    bool *is_set;       /* for a flag without a value */
+};
+
+struct options {
+    const struct flag *flags; /* ends with a NULL name; may be NULL */
+    struct config *config;    /* NULL: the command takes no settings of a run */
+    const char **positional;  /* room for `most` */
+    size_t most, count;
+    bool help; /* --help was given: nothing else counts */
+};
+
+/* err: an unknown option (with the nearest one), a missing or bad value, too many arguments. */
+int options_parse(struct options *options, int argc, char **argv, struct err *err) MUST_CHECK;
+
+/* The option parts of --help. */
+void options_print_flags(const struct flag *flags, FILE *out);
+void options_print_settings(FILE *out);
+
+#endif

@@ -1,0 +1,176 @@
+/* Mooncake: one request per line, in order of arrival; no conversations. The template for a new
+ * format: a table at the end, a reader that turns lines into calls of sim/load/build.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/core/mem.h"
+#include "traces/lines.h"
+#include "traces/list.h"
+#include "traces/scan.h"
+
+enum { BLOCK_TOKENS = 512 };
+
+#define BLOCK_NUMBER_MAX ((uint64_t)INT64_MAX)
+
+struct blocks {
+    struct block_run *runs; /* consecutive numbers are one run */
+    size_t run_count, run_capacity;
+    uint64_t count;
+};
+
+struct call {
+    uint64_t timestamp_ns, in, out;
+    unsigned timestamp_column, ids_column;
+};
+
+static void add_block(struct blocks *blocks, uint64_t number)
+{
+    blocks->count++;
+    if (blocks->run_count > 0) {
+        struct block_run *last = &blocks->runs[blocks->run_count - 1];
+        if (last->first + last->count == number) {
+            last->count++;
+            return;
+        }
+    }
+    blocks->runs =
+        mem_grow(blocks->runs, &blocks->run_capacity, blocks->run_count + 1, sizeof *blocks->runs);
+    blocks->runs[blocks->run_count++] = (struct block_run){number, 1};
+}
+
+static void drop_last_block(struct blocks *blocks)
+{
+    blocks->count--;
+    if (--blocks->runs[blocks->run_count - 1].count == 0)
+        blocks->run_count--;
+}
+
+/* Reads one line. Each key once, in any order; keys that are not known are skipped. */
+static int read_call(struct scan *scan, struct call *call, struct blocks *blocks)
+{
+    static const char *const names[] = {"timestamp", "input_length", "output_length", "hash_ids"};
+    struct scan_text key;
+    unsigned seen = 0, column = scan_column(scan);
+    blocks->run_count = 0;
+    blocks->count = 0;
+    scan_enter(scan, '{');
+    while (scan_key(scan, &key)) {
+        unsigned which = 0;
+        while (which < 4 && !scan_is(key, names[which]))
+            which++;
+        if (which < 4 && seen & 1u << which)
+            scan_fail(scan, scan_column(scan), "expected one \"%s\", found a second one",
+                      names[which]);
+        seen |= 1u << which;
+        if (which == 0) {
+            call->timestamp_column = scan_column(scan);
+            call->timestamp_ns = scan_time(scan, "\"timestamp\"", 6);
+        } else if (which == 1) {
+            call->in = scan_u64(scan, "\"input_length\"", 1, WORKLOAD_TOKENS_MAX);
+        } else if (which == 2) {
+            call->out = scan_u64(scan, "\"output_length\"", 0, WORKLOAD_TOKENS_MAX);
+        } else if (which == 3) {
+            call->ids_column = scan_column(scan);
+            scan_enter(scan, '[');
+            while (scan_item(scan))
+                add_block(blocks, scan_u64(scan, "a block number", 0, BLOCK_NUMBER_MAX - 1));
+        } else {
+            scan_skip(scan);
+        }
+    }
+    for (unsigned i = 0; i < 4; i++)
+        if ((seen & 1u << i) == 0)
+            scan_fail(scan, column, "expected \"%s\" in a request, found none", names[i]);
+    return scan_close(scan);
+}
+
+static int check_call(struct scan *scan, const struct call *call, const struct blocks *blocks,
+                      uint64_t earliest_ns)
+{
+    uint64_t expected = (call->in + BLOCK_TOKENS - 1) / BLOCK_TOKENS;
+    if (blocks->count != expected)
+        scan_fail(scan, call->ids_column,
+                  "expected %" PRIu64 " numbers in \"hash_ids\" for %" PRIu64
+                  " prompt tokens, found %" PRIu64,
+                  expected, call->in, blocks->count);
+    if (call->timestamp_ns < earliest_ns)
+        scan_fail(scan, call->timestamp_column,
+                  "time going backwards: expected \"timestamp\" to be at least %.12g ms, found "
+                  "%.12g ms",
+                  (double)earliest_ns / 1e6, (double)call->timestamp_ns / 1e6);
+    if (call->in + call->out > WORKLOAD_TOKENS_MAX)
+        scan_fail(scan, 1,
+                  "expected \"input_length\" and \"output_length\" to be at most %u together, "
+                  "found %" PRIu64,
+                  WORKLOAD_TOKENS_MAX, call->in + call->out);
+    return scan->failed ? -1 : 0;
+}
+
+/* Each request is a conversation of its own, until build links it to an earlier one. */
+static int hand_over(const struct call *call, const struct blocks *blocks,
+                     const struct trace_lines *lines, struct build *build, struct err *err)
+{
+    const struct build_conversation conversation = {
+        .block_tokens = BLOCK_TOKENS,
+        .start_ns = call->timestamp_ns,
+    };
+    const struct build_request request = {
+        .in = call->in,
+        .out = call->out,
+        .runs = blocks->runs,
+        .run_count = blocks->run_count,
+        .offset_ns = 0,
+        .think_ns = TIME_UNKNOWN,
+        .order = REQUEST_NONE,
+    };
+    build_begin(build, &conversation, lines_path(lines), lines_number(lines));
+    if (build_add(build, &request, err) != 0)
+        return -1;
+    return build_end(build, err);
+}
+
+static int mooncake_read(struct trace_lines *lines, struct build *build, struct err *err)
+{
+    struct blocks blocks = {0};
+    uint64_t earliest_ns = 0;
+    char *line = NULL;
+    size_t length = 0;
+    int found = 0;
+    while ((found = lines_next(lines, &line, &length, err)) == 1) {
+        struct scan scan;
+        struct call call = {0};
+        scan_open(&scan, lines_path(lines), lines_number(lines), line, length, err);
+        found = -1;
+        if (read_call(&scan, &call, &blocks) != 0 ||
+            check_call(&scan, &call, &blocks, earliest_ns) != 0)
+            break;
+        earliest_ns = call.timestamp_ns;
+        /* A prompt that goes on never shows the number of the partial block again. */
+        if (call.in % BLOCK_TOKENS != 0 && !build_keeps_partial_blocks(build))
+            drop_last_block(&blocks);
+        found = hand_over(&call, &blocks, lines, build, err);
+        if (found != 0)
+            break;
+    }
+    free(blocks.runs);
+    return found;
+}
+
+/* Formats that look alike but say more (Qwen-Bailian, Mooncake with conversations) are told apart
+ * by the key that names a conversation: reading them as this one would lose what it says. */
+static bool mooncake_matches(const char *start, size_t length)
+{
+    return scan_line_has_key(start, length, "hash_ids") &&
+           scan_line_has_key(start, length, "input_length") &&
+           !scan_line_has_key(start, length, "chat_id") &&
+           !scan_line_has_key(start, length, "session_id");
+}
+
+const struct trace_format trace_format_mooncake = {
+    .name = "mooncake",
+    .summary = "a request per line with arrival in ms and numbers of 512-token blocks",
+    .link_by_prompt = true,
+    .matches = mooncake_matches,
+    .read = mooncake_read,
+};

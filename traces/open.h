@@ -1,0 +1,28 @@
+/* open.h - opens a trace of any format, from a file or from memory.
+ *
+ * The format is told by the content unless it is named. The name of the workload is that of the
+ * file, without its directory and without .zst, .jsonl, .json, .csv and .snapsim; a compiled trace
+ * keeps the name and the SHA-256 of its original. Close the workload with workload_close(). */
+#ifndef SNAPSIM_OPEN_H
+#define SNAPSIM_OPEN_H
+
+#include "sim/load/build.h"
+
+/* format NULL: by the content. link_by_prompt of options is overridden by the format. */
+int trace_open(const char *path, const struct build_options *options, const char *format,
+               struct workload **out, struct err *err) MUST_CHECK;
+int trace_open_memory(const char *path, const void *bytes, size_t length,
+                      const struct build_options *options, const char *format,
+                      struct workload **out, struct err *err) MUST_CHECK;
+
+/* The name of the format that trace_open() would read a file as, told by its content. */
+int trace_detect(const char *path, const char **name, struct err *err) MUST_CHECK;
+
+/* Whether a name is that of a format; err suggests the nearest. */
+int trace_check_format(const char *name, struct err *err) MUST_CHECK;
+
+/* The names of all formats, compiled included; NULL behind the last. table is ignored: the shape is
+ * that of text_nearest(). */
+const char *trace_format_name(const void *table, size_t index);
+
+#endif
