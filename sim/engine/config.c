@@ -36,7 +36,7 @@ static const struct param cache_params[] = {
     CHOICE("index", index, "unified", indexes, "how snapshots and KV are found"),
     CHOICE("engine", engine, "replay", engines, "replay: each request complete before the next"),
     ENTRY("snapshot-grain", snapshot_grain, PARAM_U64, "0", 0, 1 << 20, "N",
-          "tokens to which positions are floored; 0: ends exact, all others 64"),
+          "tokens to which positions are floored; 0: ends exact, others the model's chunk (64)"),
     ENTRY("min-compute-tokens", min_compute_tokens, PARAM_U64, "1", 0, 1 << 20, "N",
           "prompt tokens that are computed in any case"),
     PARAM_END,

@@ -8,8 +8,6 @@
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
 
-#define INTERIOR_GRAIN 64 /* tokens; the chunk of the usual recurrent kernels */
-
 struct replay {
     const struct config *config;
     const struct workload *workload;
@@ -91,7 +89,8 @@ static int replay_open(struct replay *replay, const struct plugins *plugins, str
         model_sizes(&model, &config->sharding, &replay->result->sizes, err) != 0)
         return -1;
     uint64_t grain = config->snapshot_grain;
-    replay->positions.interior_grain = grain ? grain : INTERIOR_GRAIN;
+    uint64_t chunk = model.snapshot_grain ? model.snapshot_grain : MODEL_CHUNK_TOKENS;
+    replay->positions.interior_grain = grain ? grain : chunk;
     replay->positions.end_grain = grain ? grain : 1;
     if (placement_set_open(&replay->placements, plugins->placements, config->placement,
                            replay->workload->node_count, err) != 0)

@@ -57,6 +57,7 @@ struct layer_group {
 };
 
 #define MODEL_GROUPS_MAX 12
+#define MODEL_CHUNK_TOKENS 64 /* of the KDA, GDN and Mamba2 kernels in use */
 
 struct model {
     char name[64];
@@ -65,6 +66,8 @@ struct model {
     uint64_t hidden_dim, vocab;
     bool tied_embedding;  /* the output head is the input embedding */
     unsigned state_dtype; /* a STATE_DTYPE, never _MODEL: what servers keep unless told otherwise */
+    uint64_t snapshot_grain; /* tokens: states within a prompt exist at its multiples, because the
+                                kernels compute in chunks of as many; 0: MODEL_CHUNK_TOKENS */
     size_t group_count;
     struct layer_group groups[MODEL_GROUPS_MAX];
 };

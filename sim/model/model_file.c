@@ -17,6 +17,9 @@ static const struct param model_fields[] = {
                   "recurrent matrix in memory, as servers keep it"),
     PARAM(struct model, hidden_dim, PARAM_U64, NULL, 1, 65536, "width of the residual stream"),
     PARAM(struct model, vocab, PARAM_U64, NULL, 1, 16777216, "rows of the embedding"),
+    PARAM(
+        struct model, snapshot_grain, PARAM_U64, "0", 0, 1048576,
+        "tokens between states that exist within a prompt; 0: 64, the chunk of the usual kernels"),
     PARAM(struct model, tied_embedding, PARAM_BOOL, "false", 0, 1, "the head is the embedding"),
     PARAM_END,
 };

@@ -258,6 +258,7 @@ static const struct model presets[] = {
      .hidden_dim = 4096,
      .vocab = 32000,
      .state_dtype = STATE_DTYPE_BF16,
+     .snapshot_grain = 1, /* it splits the prefill in two where it wants a state */
      .group_count = 3,
      .groups = {{.kind = LAYER_MARCONI_SSM, .count = 24, .state_dim = 128},
                 GQA(4, 32, 32, 128, false),
