@@ -9,22 +9,22 @@
 #include "sim/core/param.h"
 #include "sim/core/text.h"
 #include "sim/core/units.h"
+#include "tools/snapsim/snapsim.h"
 #include "traces/compiled.h"
 #include "traces/open.h"
 #include "traces/synth.h"
 #include "traces/write_coded.h"
 
-int cmd_trace(int argc, char **argv);
-
-enum { EXIT_GOOD, EXIT_FAILED, EXIT_USAGE };
-
 enum keep { CHOICE_KEEP, CHOICE_DROP };
 static const char *const keep_or_drop[] = {"keep", "drop", NULL};
+enum format { FORMAT_TABLE, FORMAT_JSON };
+static const char *const formats[] = {"table", "json", NULL};
 enum target { TO_COMPILED, TO_CONVERSATIONS };
 static const char *const targets[] = {"compiled", "conversations", NULL};
 
 struct options {
-    char *format; /* of the trace; for info also that of the output */
+    char *trace_format; /* NULL: by the content */
+    unsigned format;
     unsigned partial_blocks, replies;
     bool share_system;
     char *output;
@@ -37,15 +37,18 @@ struct options {
     }
 
 static const struct param read_params[] = {
-    OPTION("format", format, PARAM_TEXT, NULL, NULL, "NAME",
-           "read as conversations, mooncake or compiled, whatever the content looks like;\n"
-           "for info also how to print: table (default) or json"),
+    OPTION("trace-format", trace_format, PARAM_TEXT, NULL, NULL, "NAME",
+           "read as conversations, mooncake or compiled, whatever the content looks like"),
     OPTION("partial-blocks", partial_blocks, PARAM_CHOICE, "drop", keep_or_drop, "keep|drop",
            "a last, partial block that has a number of its own (Mooncake)"),
     OPTION("replies", replies, PARAM_CHOICE, "keep", keep_or_drop, "keep|drop",
            "whether replies are part of what later prompts can share"),
     OPTION("share-system", share_system, PARAM_BOOL, "0", NULL, "",
            "conversations with local block numbers share their system prompts"),
+    PARAM_END};
+
+static const struct param info_params[] = {
+    OPTION("format", format, PARAM_CHOICE, "table", formats, "table|json", "how to print"),
     PARAM_END};
 
 static const struct param output_params[] = {
@@ -75,23 +78,15 @@ static const char example_text[] =
     "  snapsim trace info shared/traces/kv-cache-tester/v8.jsonl.zst\n"
     "  snapsim trace info --format json a.jsonl b.jsonl.zst\n"
     "  snapsim trace convert v8.jsonl.zst -o v8.snapsim\n"
-    "  snapsim trace convert mooncake.jsonl -o mooncake.snapsim --partial-blocks keep\n"
+    "  snapsim trace convert conversation_trace.jsonl.zst -o mooncake.snapsim --partial-blocks "
+    "keep\n"
     "  snapsim trace generate -o load.jsonl --conversations 200 --coding-share 0.5 --seed 7\n";
 
-static int complain(int status, const char *text)
+static int finish(struct text *out, int status)
 {
-    fprintf(stderr, "snapsim: %s\n", text);
-    return status;
-}
-
-/* Everything is built in memory and written at once, so that a full disk or a closed pipe is one
- * failure. */
-static int put(struct text *out, int status)
-{
-    int failed = out->length > 0 && fwrite(out->data, 1, out->length, stdout) != out->length;
-    failed |= fflush(stdout) != 0;
+    int printed = out->length > 0 ? print_result(out) : EXIT_GOOD;
     text_close(out);
-    return failed ? complain(EXIT_FAILED, "cannot write to standard output") : status;
+    return printed == EXIT_GOOD ? status : printed;
 }
 
 /* ---- the command line ---- */
@@ -117,11 +112,7 @@ static void help_table(const char *title, const struct param *table, struct text
         for (char *c = flag; *c; c++)
             *c = *c == '_' ? '-' : *c;
         text_printf(out, "  %-28s ", flag);
-        for (const char *c = entry->help; *c; c++) {
-            text_add(out, c, 1);
-            if (*c == '\n')
-                text_printf(out, "%31s", "");
-        }
+        text_printf(out, "%s", entry->help);
         if (entry->default_text && entry->type != PARAM_BOOL)
             text_printf(out, " (default %s)", entry->default_text);
         text_printf(out, "\n");
@@ -133,10 +124,11 @@ static int help(void)
     struct text out = {0};
     text_printf(&out, "%s", usage_text);
     help_table("reading (info, check, convert)", read_params, &out);
+    help_table("info", info_params, &out);
     help_table("convert", convert_params, &out);
     help_table("generate", synth_params, &out);
     text_printf(&out, "%s", example_text);
-    return put(&out, EXIT_GOOD);
+    return finish(&out, EXIT_GOOD);
 }
 
 static int unknown_option(const char *name, const struct flags *flags)
@@ -148,9 +140,19 @@ static int unknown_option(const char *name, const struct flags *flags)
         param_suggest(flags->table, name, &message);
     if (message.length == before)
         text_printf(&message, " (see snapsim trace --help)");
-    complain(EXIT_USAGE, message.data);
+    say(EXIT_USAGE, "%s", message.data);
     text_close(&message);
     return -1;
+}
+
+/* Whether a word (NULL at the end of argv) is the value of a yes-or-no option before it. */
+static bool is_bool(const char *word)
+{
+    static const char *const values[] = {"0", "1", "no", "yes", "false", "true"};
+    for (size_t i = 0; word && i < sizeof values / sizeof *values; i++)
+        if (strcmp(word, values[i]) == 0)
+            return true;
+    return false;
 }
 
 /* "--name value", "--name=value", or "--name" alone for yes. Moves *index past what it used. */
@@ -167,15 +169,17 @@ static int parse_option(int argc, char **argv, int *index, const struct flags *f
     int result = 0;
     if (entry == NULL) {
         result = unknown_option(name, flags);
-    } else if (equals || entry->type == PARAM_BOOL) {
-        result = param_set(entry, at->settings, equals ? equals + 1 : "1", &err);
+    } else if (equals) {
+        result = param_set(entry, at->settings, equals + 1, &err);
+    } else if (entry->type == PARAM_BOOL && !is_bool(argv[*index + 1])) {
+        result = param_set(entry, at->settings, "1", &err);
     } else if (*index + 1 < argc) {
         result = param_set(entry, at->settings, argv[++*index], &err);
     } else {
         result = err_set(&err, "%s: a value was expected, found the end of the line", entry->name);
     }
     if (result != 0 && entry)
-        fprintf(stderr, "snapsim: --%s\n", err.text);
+        say(EXIT_USAGE, "--%s", err.text);
     free(name);
     return result;
 }
@@ -192,7 +196,7 @@ static int parse(int argc, char **argv, const struct flags *flags, struct files 
         } else if (!is_option) {
             argv[files->count++] = argv[i];
         } else if (argv[i][1] != '-' && strcmp(argv[i], "-o") != 0) {
-            fprintf(stderr, "snapsim: unknown option '%s' (see snapsim trace --help)\n", argv[i]);
+            say(EXIT_USAGE, "unknown option '%s' (see snapsim trace --help)", argv[i]);
             return -1;
         } else if (parse_option(argc, argv, &i, flags) != 0) {
             return -1;
@@ -213,9 +217,9 @@ static struct build_options build_options(const struct options *options)
 static int check_format_option(const struct options *options)
 {
     struct err err;
-    if (options->format == NULL || trace_check_format(options->format, &err) == 0)
+    if (options->trace_format == NULL || trace_check_format(options->trace_format, &err) == 0)
         return 0;
-    fprintf(stderr, "snapsim: --format: %s\n", err.text);
+    say(EXIT_USAGE, "--trace-format: %s", err.text);
     return -1;
 }
 
@@ -387,10 +391,9 @@ static int report_file(const char *path, const struct options *options, const st
 {
     struct workload *workload = NULL;
     const struct build_options build = build_options(options);
-    const char *format = options->format;
+    const char *format = NULL;
     char a[UNITS_TEXT], b[UNITS_TEXT];
-    if ((format == NULL && trace_detect(path, &format, err) != 0) ||
-        trace_open(path, &build, options->format, &workload, err) != 0)
+    if (trace_open_found(path, &build, options->trace_format, &workload, &format, err) != 0)
         return -1;
     int result = 0;
     struct err reason;
@@ -409,19 +412,14 @@ static int report_file(const char *path, const struct options *options, const st
 }
 
 /* A file that cannot be read does not keep the others from being reported. */
-static int report_files(const struct files *files, struct options *options, bool check)
+static int report_files(const struct files *files, const struct options *options, bool check)
 {
     struct text out = {0};
     struct err err;
     int status = EXIT_GOOD;
-    bool named = options->format != NULL;
-    bool json = named && !check && strcmp(options->format, "json") == 0;
-    if (json || (named && !check && strcmp(options->format, "table") == 0)) {
-        free(options->format);
-        options->format = NULL;
-    }
+    const bool json = !check && options->format == FORMAT_JSON;
     if (files->count == 0)
-        return complain(EXIT_USAGE, "at least one trace was expected (see snapsim trace --help)");
+        return say(EXIT_USAGE, "at least one trace was expected (see snapsim trace --help)");
     if (check_format_option(options) != 0)
         return EXIT_USAGE;
     struct json *top = json_new_object();
@@ -430,38 +428,38 @@ static int report_files(const struct files *files, struct options *options, bool
     const struct report report = {&out, json ? rows : NULL, check};
     for (int i = 0; i < files->count; i++)
         if (report_file(files->path[i], options, &report, &err) != 0)
-            status = complain(EXIT_FAILED, err.text);
+            status = say(EXIT_FAILED, "%s", err.text);
     if (json) {
         json_print(top, true, &out);
         text_printf(&out, "\n");
     }
     json_close(top);
-    return put(&out, status);
+    return finish(&out, status);
 }
 
-static int trace_info(const struct files *files, struct options *options)
+static int trace_info(const struct files *files, const struct options *options)
 {
     return report_files(files, options, false);
 }
 
-static int trace_check(const struct files *files, struct options *options)
+static int trace_check(const struct files *files, const struct options *options)
 {
     return report_files(files, options, true);
 }
 
 /* ---- convert and generate ---- */
 
-static int trace_convert(const struct files *files, struct options *options)
+static int trace_convert(const struct files *files, const struct options *options)
 {
     struct workload *workload = NULL;
     struct text text = {0};
     struct err err;
     const struct build_options build = build_options(options);
     if (files->count != 1 || options->output == NULL)
-        return complain(EXIT_USAGE, "convert: one trace and -o FILE were expected");
+        return say(EXIT_USAGE, "convert: one trace and -o FILE were expected");
     if (check_format_option(options) != 0)
         return EXIT_USAGE;
-    int result = trace_open(files->path[0], &build, options->format, &workload, &err);
+    int result = trace_open(files->path[0], &build, options->trace_format, &workload, &err);
     if (result == 0 && options->to == TO_COMPILED)
         result = compiled_write(workload, options->output, &err);
     else if (result == 0)
@@ -470,7 +468,7 @@ static int trace_convert(const struct files *files, struct options *options)
                      : text_write_file(options->output, text.data, text.length, &err);
     text_close(&text);
     workload_close(workload);
-    return result == 0 ? EXIT_GOOD : complain(EXIT_FAILED, err.text);
+    return result == 0 ? EXIT_GOOD : say(EXIT_FAILED, "%s", err.text);
 }
 
 static int trace_generate(const struct files *files, const struct options *options,
@@ -479,47 +477,48 @@ static int trace_generate(const struct files *files, const struct options *optio
     struct text text = {0};
     struct err err;
     if (files->count != 0 || options->output == NULL)
-        return complain(EXIT_USAGE, "generate: -o FILE was expected, and no trace");
+        return say(EXIT_USAGE, "generate: -o FILE was expected, and no trace");
     if (synth_check(synth, &err) != 0)
-        return complain(EXIT_USAGE, err.text);
+        return say(EXIT_USAGE, "%s", err.text);
     int result = synth_write(synth, &text, &err);
     if (result == 0)
         result = text_write_file(options->output, text.data, text.length, &err);
     text_close(&text);
-    return result == 0 ? EXIT_GOOD : complain(EXIT_FAILED, err.text);
+    return result == 0 ? EXIT_GOOD : say(EXIT_FAILED, "%s", err.text);
 }
 
-enum command { INFO, CHECK, CONVERT, GENERATE, COMMANDS };
-static const char *const commands[COMMANDS + 1] = {"info", "check", "convert", "generate", NULL};
+enum action { INFO, CHECK, CONVERT, GENERATE, ACTIONS };
+static const char *const actions[ACTIONS + 1] = {"info", "check", "convert", "generate", NULL};
 
-static const char *command_name(const void *table, size_t index)
+static const char *action_name(const void *table, size_t index)
 {
     return ((const char *const *)table)[index];
 }
 
-static int run(enum command command, int argc, char **argv)
+static int run(enum action action, int argc, char **argv)
 {
     struct options options;
     struct synth_options synth;
     struct files files;
     param_defaults(read_params, &options);
+    param_defaults(info_params, &options);
     param_defaults(convert_params, &options);
     param_defaults(synth_params, &synth);
     const struct flags none = {NULL, NULL}, read = {read_params, &options};
-    const struct flags flags[COMMANDS][3] = {
-        [INFO] = {read, none},
+    const struct flags flags[ACTIONS][3] = {
+        [INFO] = {read, {info_params, &options}, none},
         [CHECK] = {read, none},
         [CONVERT] = {read, {convert_params, &options}, none},
         [GENERATE] = {{output_params, &options}, {synth_params, &synth}, none},
     };
     int status = EXIT_USAGE;
-    if (parse(argc, argv, flags[command], &files) != 0)
+    if (parse(argc, argv, flags[action], &files) != 0)
         status = EXIT_USAGE;
-    else if (command == INFO)
+    else if (action == INFO)
         status = trace_info(&files, &options);
-    else if (command == CHECK)
+    else if (action == CHECK)
         status = trace_check(&files, &options);
-    else if (command == CONVERT)
+    else if (action == CONVERT)
         status = trace_convert(&files, &options);
     else
         status = trace_generate(&files, &options, &synth);
@@ -535,14 +534,12 @@ int cmd_trace(int argc, char **argv)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return help();
     const char *word = argc > 1 ? argv[1] : NULL;
-    for (unsigned i = 0; word && i < COMMANDS; i++)
-        if (strcmp(word, commands[i]) == 0)
-            return run((enum command)i, argc - 2, argv + 2);
-    const char *near = word ? text_nearest(word, command_name, commands) : NULL;
-    fprintf(stderr, "snapsim: trace: info, check, convert or generate was expected, found %s%s%s",
-            word ? "'" : "nothing", word ? word : "", word ? "'" : "");
-    if (near)
-        fprintf(stderr, " (did you mean '%s'?)", near);
-    fprintf(stderr, "\n");
-    return EXIT_USAGE;
+    for (unsigned i = 0; word && i < ACTIONS; i++)
+        if (strcmp(word, actions[i]) == 0)
+            return run((enum action)i, argc - 2, argv + 2);
+    const char *near = word ? text_nearest(word, action_name, actions) : NULL;
+    if (word == NULL)
+        return say(EXIT_USAGE, "trace: info, check, convert or generate was expected");
+    return say(EXIT_USAGE, "trace: info, check, convert or generate was expected, found '%s'%s%s%s",
+               word, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 }

@@ -36,24 +36,26 @@ static int unknown(const struct options *options, const char *name, struct err *
 static int take_option(struct options *options, int left, char **argv, int *used, struct err *err)
 {
     const char *word = argv[0];
-    const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
-    size_t length = equals ? (size_t)(equals - word) : strlen(word);
+    bool is_short = word[1] != '-'; /* -j 2 or -j2 */
+    const char *equals = is_short ? NULL : strchr(word, '=');
+    size_t length = equals ? (size_t)(equals - word) : is_short ? 2 : strlen(word);
     const struct flag *flag = find_flag(options->flags, word, length);
+    const char *attached = equals ? equals + 1 : is_short && word[2] ? word + 2 : NULL;
     char *name = mem_strndup(word, length);
     const struct param *entry = NULL;
     int result = 0;
-    *used = equals ? 1 : 2;
-    const char *value = equals ? equals + 1 : left > 1 ? argv[1] : NULL;
+    *used = attached ? 1 : 2;
+    const char *value = attached ? attached : left > 1 ? argv[1] : NULL;
     struct err ignored;
     bool is_setting = !flag && options->config && length > 2 &&
                       config_check_name(name + 2, &entry, &ignored) == 0;
     if (flag && flag->is_set) {
         *used = 1;
         *flag->is_set = true;
-        if (equals)
+        if (attached)
             result = err_set(err, "%s takes no value", name);
     } else if (!flag && !is_setting) {
-        result = unknown(options, name, err);
+        result = unknown(options, word, err);
     } else if (value == NULL) {
         result = err_set(err, "%s needs a value", name);
     } else if (flag) {

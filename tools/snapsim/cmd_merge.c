@@ -1,0 +1,141 @@
+/* snapsim merge - the parts of a sweep, put together as if they had been run at once. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/core/json.h"
+#include "sim/core/mem.h"
+#include "tools/snapsim/journal.h"
+#include "tools/snapsim/options.h"
+#include "tools/snapsim/snapsim.h"
+#include "traces/lines.h"
+
+/* What all parts must agree on, and the lines by cell. */
+struct merge {
+    char *digest;
+    size_t cells;
+    char **lines;
+};
+
+static int take_line(struct merge *merge, const char *path, uint32_t number, const char *line,
+                     struct err *err)
+{
+    struct json_document document;
+    struct err reason;
+    if (json_open_text(&document, path, line, &reason) != 0)
+        return err_set(err, "%s:%u: a result was expected, found something else", path, number);
+    const struct json *sweep = json_get(document.top, "sweep");
+    const char *digest = sweep ? json_string(json_get(sweep, "digest")) : NULL;
+    uint64_t cell = 0, cells = 0;
+    int result = 0;
+    if (!digest || json_u64(json_get(sweep, "cell"), &cell) != 0 ||
+        json_u64(json_get(sweep, "cells"), &cells) != 0 || cell >= cells) {
+        result = err_set(err, "%s:%u: a line of a sweep was expected", path, number);
+    } else if (!merge->digest) {
+        merge->digest = mem_strdup(digest);
+        merge->cells = (size_t)cells;
+        merge->lines = mem_array(merge->cells, sizeof *merge->lines);
+    } else if (strcmp(merge->digest, digest) != 0 || merge->cells != cells) {
+        result = err_set(err, "%s:%u: a line of sweep %s was expected, found one of %s", path,
+                         number, merge->digest, digest);
+    }
+    if (result == 0 && merge->lines[cell] && strcmp(merge->lines[cell], line) != 0)
+        result = err_set(err, "%s:%u: cell %" PRIu64 " is there twice, with different results",
+                         path, number, cell);
+    else if (result == 0 && !merge->lines[cell])
+        merge->lines[cell] = mem_strdup(line);
+    json_close_document(&document);
+    return result;
+}
+
+/* DIR stands for the results in it. */
+static char *results_path(const char *path)
+{
+    static const char *const names[] = {"results.jsonl", "results.jsonl.zst"};
+    struct stat status;
+    for (size_t i = 0; stat(path, &status) == 0 && S_ISDIR(status.st_mode) && i < 2; i++) {
+        struct text joined = {0};
+        text_printf(&joined, "%s/%s", path, names[i]);
+        if (access(joined.data, F_OK) == 0)
+            return joined.data;
+        text_close(&joined);
+    }
+    return mem_strdup(path);
+}
+
+static int take_part(struct merge *merge, const char *argument, struct err *err)
+{
+    struct trace_lines *lines = NULL;
+    char *path = results_path(argument), *line = NULL;
+    size_t length = 0;
+    int more = lines_open_file(&lines, path, err);
+    if (more == 0)
+        while ((more = lines_next(lines, &line, &length, err)) == 1)
+            if ((more = take_line(merge, path, lines_number(lines), line, err)) != 0)
+                break;
+    lines_close(lines);
+    free(path);
+    return more;
+}
+
+static int finish(const struct merge *merge, const char *output)
+{
+    struct text all = {0};
+    struct err err;
+    size_t missing = 0;
+    for (size_t i = 0; i < merge->cells; i++) {
+        missing += merge->lines[i] == NULL;
+        if (merge->lines[i])
+            text_printf(&all, "%s\n", merge->lines[i]);
+    }
+    int status = EXIT_GOOD;
+    if (missing > 0)
+        status = say(EXIT_FAILED, "%zu of %zu cells are missing", missing, merge->cells);
+    else if (output && journal_write_lines(output, all.data, all.length, &err) != 0)
+        status = say(EXIT_FAILED, "%s", err.text);
+    else if (!output)
+        status = print_result(&all);
+    text_close(&all);
+    return status;
+}
+
+#define PARTS_MAX 4096
+
+int cmd_merge(int argc, char **argv)
+{
+    const char *output = NULL;
+    const struct flag table[] = {
+        {"--output", "FILE", "a .jsonl or .zst file instead of stdout", &output, NULL},
+        {NULL, NULL, NULL, NULL, NULL}};
+    const char **parts = mem_array(PARTS_MAX, sizeof *parts);
+    struct options options = {.flags = table, .positional = parts, .most = PARTS_MAX};
+    struct merge merge = {0};
+    struct err err;
+    int status = EXIT_GOOD;
+    if (options_parse(&options, argc, argv, &err) != 0) {
+        status = say(EXIT_USAGE, "%s", err.text);
+    } else if (options.help) {
+        fputs("usage: snapsim merge DIR|FILE... [--output FILE]\n\n"
+              "Puts the parts of a sweep together (snapsim sweep --shard); the same bytes as one "
+              "run.\n\n",
+              stdout);
+        options_print_flags(table, stdout);
+        fputs("\nexample:\n  snapsim merge part-1 part-2 --output all.jsonl.zst\n", stdout);
+    } else if (options.count == 0) {
+        status = say(EXIT_USAGE, "merge: results were expected (snapsim merge --help)");
+    } else {
+        for (size_t i = 0; i < options.count && status == EXIT_GOOD; i++)
+            if (take_part(&merge, parts[i], &err) != 0)
+                status = say(EXIT_FAILED, "%s", err.text);
+        if (status == EXIT_GOOD)
+            status = finish(&merge, output);
+    }
+    for (size_t i = 0; i < merge.cells; i++)
+        free(merge.lines[i]);
+    free(merge.lines);
+    free(merge.digest);
+    free(parts);
+    return status;
+}

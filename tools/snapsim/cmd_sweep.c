@@ -1,0 +1,374 @@
+/* snapsim sweep - many settings, many threads, one stable list of results. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/core/digest.h"
+#include "sim/core/mem.h"
+#include "sim/core/units.h"
+#include "tools/snapsim/journal.h"
+#include "tools/snapsim/options.h"
+#include "tools/snapsim/shared_loads.h"
+#include "tools/snapsim/snapsim.h"
+
+#define THREADS_MAX 1024
+#define PROGRESS_INTERVAL_NS 200000000u
+
+struct sweep_flags {
+    const char *threads, *output, *shard, *trace_dir;
+    bool dry_run, resume, force;
+};
+
+/* What the threads share. Everything behind the lock; the rest is const while they run. */
+struct crew {
+    const struct sweep *sweep;
+    const struct shared_loads *loads;
+    const size_t *todo; /* the cells to run, in order */
+    size_t todo_count;
+    uint64_t identity;
+    atomic_size_t next; /* index into todo */
+    pthread_mutex_t lock;
+    struct journal *journal;
+    size_t done, failed;
+    bool broken; /* a line could not be written: stop */
+    struct err err;
+    uint64_t started_ns, printed_ns;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void write_sweep_object(const struct crew *crew, size_t cell, struct json *parent)
+{
+    struct json *object = json_add_object(parent, "sweep");
+    json_add_string(object, "name", crew->sweep->name);
+    json_add_hex(object, "digest", crew->identity);
+    json_add_u64(object, "cell", cell);
+    json_add_u64(object, "cells", crew->sweep->cell_count);
+    if (crew->sweep->cells[cell].label)
+        json_add_string(object, "label", crew->sweep->cells[cell].label);
+}
+
+/* Runs one cell and makes its line; false if the cell failed (the line then says why). */
+static bool run_cell(const struct crew *crew, size_t index, struct text *line)
+{
+    const struct cell *cell = &crew->sweep->cells[index];
+    const struct shared_load *load = &crew->loads->loads[crew->loads->of_cell[index]];
+    struct result result = {0};
+    struct err err = load->err;
+    struct json *top = json_new_object();
+    bool good = load->schedule && replay_run(&result, &cell->config, load->workload, load->schedule,
+                                             &snapsim_plugins, NULL, NULL, &err) == 0;
+    if (good) {
+        result_write(&result, load->workload, snapsim_version, top);
+    } else {
+        json_add_u64(top, "schema", RESULT_SCHEMA);
+        config_write(&cell->config, json_add_object(top, "config"));
+        json_add_string(top, "error", err.text);
+    }
+    write_sweep_object(crew, index, top);
+    json_print(top, false, line);
+    json_close(top);
+    if (good)
+        result_close(&result);
+    return good;
+}
+
+static void print_progress(struct crew *crew)
+{
+    uint64_t now = now_ns();
+    bool last = crew->done == crew->todo_count;
+    if (!isatty(STDERR_FILENO) || (!last && now - crew->printed_ns < PROGRESS_INTERVAL_NS))
+        return;
+    crew->printed_ns = now;
+    double seconds = (double)(now - crew->started_ns) / 1e9;
+    double rate = seconds > 0 ? (double)crew->done / seconds : 0;
+    double left = rate > 0 ? (double)(crew->todo_count - crew->done) / rate : 0;
+    fprintf(stderr, "\rsnapsim: %zu of %zu cells, %.1f/s, %.0f s left %s", crew->done,
+            crew->todo_count, rate, left, last ? "\n" : "");
+}
+
+static void *work(void *user)
+{
+    struct crew *crew = user;
+    struct text line = {0};
+    for (;;) {
+        size_t at = atomic_fetch_add(&crew->next, 1);
+        if (at >= crew->todo_count || interrupted)
+            break;
+        text_clear(&line);
+        bool good = run_cell(crew, crew->todo[at], &line);
+        pthread_mutex_lock(&crew->lock);
+        crew->failed += !good;
+        if (!crew->broken &&
+            journal_add(crew->journal, crew->todo[at], line.data, line.length, &crew->err) != 0)
+            crew->broken = true;
+        crew->done++;
+        bool stop = crew->broken;
+        print_progress(crew);
+        pthread_mutex_unlock(&crew->lock);
+        if (stop)
+            break;
+    }
+    text_close(&line);
+    return NULL;
+}
+
+static void run_crew(struct crew *crew, size_t threads)
+{
+    pthread_t *handles = mem_array(threads, sizeof *handles);
+    size_t started = 0;
+    crew->started_ns = now_ns();
+    pthread_mutex_init(&crew->lock, NULL);
+    while (started + 1 < threads && pthread_create(&handles[started], NULL, work, crew) == 0)
+        started++;
+    work(crew); /* this thread is one of them */
+    for (size_t i = 0; i < started; i++)
+        pthread_join(handles[i], NULL);
+    pthread_mutex_destroy(&crew->lock);
+    free(handles);
+}
+
+/* Two sweeps with this in common give the same lines: all settings, and the content of all traces.
+ */
+static uint64_t identity_of(const struct sweep *sweep, const struct shared_loads *loads)
+{
+    uint64_t digest = DIGEST_START;
+    for (size_t i = 0; i < sweep->cell_count; i++) {
+        struct text text = {0};
+        struct json *object = json_new_object();
+        config_write(&sweep->cells[i].config, object);
+        json_print(object, false, &text);
+        json_close(object);
+        const struct workload *workload = loads->loads[loads->of_cell[i]].workload;
+        text_printf(&text, " %s %s", workload ? workload->sha256 : "?",
+                    sweep->cells[i].label ? sweep->cells[i].label : "");
+        digest = digest_bytes(digest, text.data, text.length);
+        text_close(&text);
+    }
+    return digest;
+}
+
+static int parse_count(const char *text, const char *what, uint64_t most, uint64_t *value,
+                       struct err *err)
+{
+    struct err ignored;
+    if (units_parse_u64(text, value, &ignored) != 0 || *value == 0 || *value > most)
+        return err_set(err, "%s: a number from 1 to %" PRIu64 " was expected, found '%s'", what,
+                       most, text);
+    return 0;
+}
+
+/* "I/N": of N parts, part I, the cells I, I + N, I + 2N ... counted from 1. */
+static int parse_shard(const char *text, uint64_t *part, uint64_t *parts, struct err *err)
+{
+    *part = *parts = 1;
+    if (text == NULL)
+        return 0;
+    const char *slash = strchr(text, '/');
+    char *first = mem_strndup(text, slash ? (size_t)(slash - text) : 0);
+    int result = -1;
+    if (slash && parse_count(slash + 1, "shard", 1000000, parts, err) == 0)
+        result = parse_count(first, "shard", *parts, part, err);
+    free(first);
+    return result == 0
+               ? 0
+               : err_set(err, "--shard: I/N with I from 1 to N was expected, found '%s'", text);
+}
+
+/* Estimates from one cell that is really run, in the middle of the list. */
+static int dry_run(const struct crew *crew, size_t threads, struct text *out)
+{
+    char bytes[UNITS_TEXT];
+    for (size_t i = 0; i < crew->todo_count; i++) {
+        struct text cell = {0};
+        sweep_describe_cell(crew->sweep, crew->todo[i], &cell);
+        text_printf(out, "%zu %s\n", crew->todo[i], cell.data ? cell.data : "");
+        text_close(&cell);
+    }
+    if (crew->todo_count == 0)
+        return print_result(out);
+    size_t middle = crew->todo[crew->todo_count / 2];
+    const struct workload *workload = crew->loads->loads[crew->loads->of_cell[middle]].workload;
+    struct text line = {0};
+    uint64_t start = now_ns();
+    run_cell(crew, middle, &line);
+    double seconds = (double)(now_ns() - start) / 1e9;
+    text_close(&line);
+    double total = seconds * (double)crew->todo_count / (double)threads;
+    uint64_t shared = 0;
+    for (size_t i = 0; i < crew->loads->count; i++) {
+        const struct shared_load *load = &crew->loads->loads[i];
+        if (load->owns_workload)
+            shared += load->workload->node_count * sizeof(struct node) +
+                      load->workload->request_count * sizeof(struct request) +
+                      load->workload->bound_count * sizeof(uint32_t);
+        if (load->schedule)
+            shared += load->schedule->count * sizeof(struct arrival);
+    }
+    uint64_t run = workload ? workload->node_count * (sizeof(struct cache_node) + 8) : 0;
+    text_printf(out, "%zu cells; cell %zu took %.3f s, so about %.1f s on %zu threads; ",
+                crew->todo_count, middle, seconds, total, threads);
+    text_printf(out, "%s shared", units_bytes(shared, bytes));
+    text_printf(out, " and about %s a thread, snapshots not counted\n", units_bytes(run, bytes));
+    return print_result(out);
+}
+
+/* --output names a results file (*.jsonl, *.zst) or a directory, which is made. */
+static char *target_path(const char *output)
+{
+    struct text path = {0};
+    if (output == NULL)
+        return NULL;
+    size_t length = strlen(output);
+    bool is_file = (length > 6 && strcmp(output + length - 6, ".jsonl") == 0) ||
+                   (length > 4 && strcmp(output + length - 4, ".zst") == 0);
+    if (!is_file)
+        mkdir(output, 0777);
+    text_printf(&path, is_file ? "%s" : "%s/results.jsonl", output);
+    return path.data;
+}
+
+static size_t *choose_cells(const struct sweep *sweep, const struct journal *journal, uint64_t part,
+                            uint64_t parts, size_t *count)
+{
+    size_t *todo = mem_array(sweep->cell_count, sizeof *todo);
+    *count = 0;
+    for (size_t i = (size_t)part - 1; i < sweep->cell_count; i += (size_t)parts)
+        if (journal == NULL || !journal_has(journal, i))
+            todo[(*count)++] = i;
+    return todo;
+}
+
+static int finish(const struct crew *crew, const char *target)
+{
+    struct err err;
+    if (crew->broken)
+        return say(EXIT_FAILED, "%s", crew->err.text);
+    if (crew->done < crew->todo_count)
+        return say(EXIT_FAILED, "interrupted: %zu of %zu cells done%s", crew->done,
+                   crew->todo_count, target ? "; --resume goes on from there" : "");
+    if (journal_finish(crew->journal, &err) != 0)
+        return say(EXIT_FAILED, "%s", err.text);
+    if (crew->failed > 0)
+        return say(EXIT_FAILED, "%zu of %zu cells failed; their lines say why", crew->failed,
+                   crew->todo_count);
+    return EXIT_GOOD;
+}
+
+static int sweep(struct crew *crew, const struct sweep_flags *flags, size_t threads, uint64_t part,
+                 uint64_t parts)
+{
+    struct err err;
+    char *target = target_path(flags->output);
+    size_t *todo = NULL;
+    struct text out = {0};
+    bool complete = false;
+    int status = EXIT_GOOD;
+    uint64_t journal_identity = digest_bytes(digest_u64(crew->identity, part << 32 | parts),
+                                             snapsim_version, strlen(snapsim_version));
+    if (!flags->dry_run &&
+        journal_open(&crew->journal, target, journal_identity, crew->sweep->cell_count,
+                     flags->resume, flags->force, &complete, &err) != 0) {
+        status = say(EXIT_FAILED, "%s", err.text);
+        goto out;
+    }
+    if (complete) {
+        say(EXIT_GOOD, "'%s' is complete", target);
+        goto out;
+    }
+    todo = choose_cells(crew->sweep, crew->journal, part, parts, &crew->todo_count);
+    crew->todo = todo;
+    if (flags->dry_run) {
+        status = dry_run(crew, threads, &out);
+        goto out;
+    }
+    struct sigaction action = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    run_crew(crew, threads);
+    status = finish(crew, target);
+out:
+    journal_close(crew->journal);
+    text_close(&out);
+    free(todo);
+    free(target);
+    return status;
+}
+
+static void help(const struct flag *flags)
+{
+    fputs("usage: snapsim sweep SWEEP.json [options]\n\n"
+          "Replays all combinations of the settings that a file lists. The results are JSON lines\n"
+          "in a stable order, the same for any number of threads. The file is described in\n"
+          "snapsim-sweep(5).\n\n",
+          stdout);
+    options_print_flags(flags, stdout);
+    fputs("\nexamples:\n"
+          "  snapsim sweep sweep.json --dry-run\n"
+          "  snapsim sweep sweep.json -j 8 --output out\n"
+          "  snapsim table out --rows placement --columns capacity\n",
+          stdout);
+}
+
+int cmd_sweep(int argc, char **argv)
+{
+    struct sweep_flags flags = {.threads = "1"};
+    const struct flag table[] = {
+        {"-j", "N", "threads [1]", &flags.threads, NULL},
+        {"--output", "DIR|FILE", "where results go: DIR/results.jsonl, or a .jsonl or .zst file",
+         &flags.output, NULL},
+        {"--resume", NULL, "go on with what an earlier run left there", NULL, &flags.resume},
+        {"--force", NULL, "replace what is there", NULL, &flags.force},
+        {"--shard", "I/N", "run only part I of N; snapsim merge puts parts together", &flags.shard,
+         NULL},
+        {"--trace-dir", "DIR", "where relative paths of traces are looked up first",
+         &flags.trace_dir, NULL},
+        {"--dry-run", NULL, "print the cells and an estimate of time and memory", NULL,
+         &flags.dry_run},
+        {NULL, NULL, NULL, NULL, NULL}};
+    const char *path = NULL;
+    struct options options = {.flags = table, .positional = &path, .most = 1};
+    struct err err;
+    uint64_t threads = 1, part = 1, parts = 1;
+    if (options_parse(&options, argc, argv, &err) != 0)
+        return say(EXIT_USAGE, "%s", err.text);
+    if (options.help) {
+        help(table);
+        return EXIT_GOOD;
+    }
+    if (path == NULL)
+        return say(EXIT_USAGE, "sweep: a file was expected (snapsim sweep --help)");
+    if (parse_count(flags.threads, "-j", THREADS_MAX, &threads, &err) != 0 ||
+        parse_shard(flags.shard, &part, &parts, &err) != 0)
+        return say(EXIT_USAGE, "%s", err.text);
+    struct sweep cells;
+    if (sweep_open(&cells, path, &err) != 0)
+        return say(EXIT_FAILED, "%s", err.text);
+    struct shared_loads loads;
+    shared_loads_open(&loads, &cells, flags.trace_dir);
+    struct crew crew = {.sweep = &cells, .loads = &loads};
+    crew.identity = identity_of(&cells, &loads);
+    int status = sweep(&crew, &flags, (size_t)threads, part, parts);
+    shared_loads_close(&loads);
+    sweep_close(&cells);
+    return status;
+}

@@ -1,0 +1,46 @@
+/* results.h - reads what `snapsim run --format json` and `snapsim sweep` wrote.
+ *
+ * RESULTS on a command line is one of
+ *
+ *     FILE    one result of `run --format json`, or one result per line (JSON lines); plain or
+ *             compressed by zstd, told by the content
+ *     DIR     a directory that holds results.jsonl or results.jsonl.zst
+ *
+ * Each result becomes a row. A cell that failed has `error` and no `result`; it is a row too, so
+ * that nothing disappears silently. What the values of a row mean is columns.h's matter. */
+#ifndef SNAPSIM_RESULTS_H
+#define SNAPSIM_RESULTS_H
+
+#include <stddef.h>
+
+#include "sim/core/json.h"
+
+struct results_row {
+    struct json_document document; /* path is "FILE:LINE" where the row starts */
+    const struct json *config;
+    const struct json *trace, *model, *sweep; /* NULL if there is none */
+    const struct json *result;                /* NULL if the cell failed */
+    const char *error;                        /* why it failed, otherwise NULL */
+};
+
+struct results {
+    char *path; /* of the file that was read */
+    struct results_row *rows;
+    size_t count, capacity;
+    size_t failed; /* rows with an error */
+};
+
+/* err: "file:line: ..." for what is no result, or of a schema that this program does not know. A
+ * file without results is an error as well. Close it in either case. */
+int results_open(struct results *out, const char *path, struct err *err) MUST_CHECK;
+
+/* The same from memory; path is for messages. */
+int results_open_memory(struct results *out, const char *path, const void *bytes, size_t length,
+                        struct err *err) MUST_CHECK;
+
+/* Drops rows: keep[i] says whether row i stays. */
+void results_keep(struct results *results, const bool *keep);
+
+void results_close(struct results *results);
+
+#endif
