@@ -26,11 +26,16 @@ LIB_OBJECTS = $(LIB_SOURCES:%.c=$(BUILD)/%.o)
 TOOL_OBJECTS = $(TOOL_SOURCES:%.c=$(BUILD)/%.o)
 HELP_OBJECTS = $(HELP_SOURCES:%.c=$(BUILD)/%.o)
 TEST_PROGRAMS = $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
+FUZZ_PROGRAMS = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/fuzz_*.c))
+SECONDS ?= 60
 LIBRARY = $(BUILD)/libsnapsim.a
 PROGRAM = $(BUILD)/snapsim
 VERSION := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+# Rebuilds the one file that holds the version when the version changes.
+$(shell mkdir -p $(BUILD); echo '$(VERSION)' | cmp -s - $(BUILD)/version || \
+	echo '$(VERSION)' >$(BUILD)/version)
 
-.PHONY: all setup demo test check clean help FORCE
+.PHONY: all setup demo test check asan tidy bench results results-check fuzz fuzz-replay clean help
 .SECONDARY:
 
 all: build/snapsim ## build the program: build/snapsim
@@ -45,6 +50,9 @@ $(PROGRAM): $(TOOL_OBJECTS) $(LIBRARY)
 $(LIBRARY): $(LIB_OBJECTS)
 	rm -f $@ && $(AR) rcs $@ $^
 
+$(BUILD)/tools/snapsim/version.o: CPPFLAGS += -DSNAPSIM_VERSION='"$(VERSION)"'
+$(BUILD)/tools/snapsim/version.o: $(BUILD)/version
+
 $(BUILD)/tests/%.o: tests/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Wall -Wextra -c -o $@ $<
@@ -53,11 +61,48 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) -c -o $@ $<
 
+$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz_%.o $(LIBRARY)
+	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(HELP_OBJECTS) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcheck -lsubunit -lrt $(LDLIBS)
 
 setup: ## install what is missing, by package name
 	@tools/setup/setup.sh
+
+test: setup ## set up, build, and pass every test
+	@$(MAKE) -s check
+
+check: $(PROGRAM) $(TEST_PROGRAMS) tidy ## every test of one build (VARIANT=release|check|asan|tsan)
+	@tests/run.sh $(BUILD)
+
+asan: ## every test under the address and undefined-behaviour sanitizers
+	@$(MAKE) -s check VARIANT=asan
+
+tidy: ## dependencies between folders, lengths, formatting
+	@tests/tidy.sh
+
+demo: setup all ## the main job on a generated load: one table, two pictures
+	@tools/demo/demo.sh $(abspath build)
+
+bench: $(PROGRAM) ## speed and memory, as results/bench.md records them
+	@tools/bench/bench.sh $(abspath $(PROGRAM))
+
+results: $(PROGRAM) ## make every figure under results/ again
+	@tools/results/results.sh make $(abspath $(PROGRAM))
+
+results-check: $(PROGRAM) ## fail if a number under results/ would change
+	@tools/results/results.sh check $(abspath $(PROGRAM))
+
+fuzz: $(FUZZ_PROGRAMS) ## fuzz every parser (CC=clang VARIANT=fuzz SECONDS=n each)
+	@for f in $(FUZZ_PROGRAMS); do \
+		mkdir -p $(BUILD)/found/$$(basename $$f) && \
+		$$f -max_total_time=$(SECONDS) -print_final_stats=1 $(BUILD)/found/$$(basename $$f) \
+			tests/fuzz_corpus/$$(basename $$f | sed s/fuzz_//) || exit 1; done
+
+fuzz-replay: $(FUZZ_PROGRAMS) ## run every fuzz target over its corpus, once
+	@for f in $(FUZZ_PROGRAMS); do \
+		$$f -runs=0 tests/fuzz_corpus/$$(basename $$f | sed s/fuzz_//) || exit 1; done
 
 clean: ## remove everything that was built
 	rm -rf build

@@ -32,7 +32,9 @@ static int check_node(const struct cache *cache, node_id node, struct recount *r
     uint32_t above = UINT32_MAX;
     for (uint32_t link = here->snapshots; link != 0; link = cache->snapshots[link - 1].next) {
         const struct snapshot *snapshot = &cache->snapshots[link - 1];
-        if (!snapshot->live || snapshot->node != node || snapshot->position >= above)
+        uint32_t below = snapshot->next;
+        if (!snapshot->live || snapshot->node != node || snapshot->position >= above ||
+            (below != 0 && cache->snapshots[below - 1].deeper != link))
             return err_set(err, "node %u: its list of snapshots is damaged", node);
         if (snapshot->position <= start || snapshot->position > start + here->resident)
             return err_set(err, "snapshot at token %u has no KV below it", snapshot->position);

@@ -41,6 +41,7 @@ struct snapshot {
     uint32_t position; /* tokens; node start < position <= node start + resident */
     uint32_t asked;    /* the position before flooring to the grain */
     uint32_t next;     /* 1 + the next shallower snapshot on this node, or 0; also the free list */
+    uint32_t deeper;   /* 1 + the next deeper snapshot on this node, or 0 */
     uint32_t stream;   /* 1 + the stream whose newer snapshot replaces this one, or 0 */
     bool pinned, live;
 };

@@ -115,20 +115,34 @@ uint32_t store_find_snapshot(const struct cache *cache, node_id node, uint32_t p
     return link != 0 && cache->snapshots[link - 1].position == position ? link - 1 : SNAPSHOT_NONE;
 }
 
+/* Makes `next` the one after `deeper` on a node; deeper 0 is the node itself. */
+static void link_snapshot(struct cache *cache, node_id node, uint32_t deeper, uint32_t next)
+{
+    if (deeper != 0)
+        cache->snapshots[deeper - 1].next = next;
+    else
+        cache->nodes[node].snapshots = next;
+}
+
 uint32_t store_snapshot(struct cache *cache, node_id node, const struct wanted_position *wanted,
                         uint32_t stream)
 {
     uint32_t slot = take_slot(cache);
-    uint32_t *link = &cache->nodes[node].snapshots;
-    while (*link != 0 && cache->snapshots[*link - 1].position > wanted->position)
-        link = &cache->snapshots[*link - 1].next;
+    uint32_t deeper = 0, next = cache->nodes[node].snapshots;
+    while (next != 0 && cache->snapshots[next - 1].position > wanted->position) {
+        deeper = next;
+        next = cache->snapshots[next - 1].next;
+    }
     cache->snapshots[slot] = (struct snapshot){.node = node,
                                                .position = wanted->position,
                                                .asked = wanted->asked,
-                                               .next = *link,
+                                               .next = next,
+                                               .deeper = deeper,
                                                .stream = stream,
                                                .live = true};
-    *link = slot + 1;
+    link_snapshot(cache, node, deeper, slot + 1);
+    if (next != 0)
+        cache->snapshots[next - 1].deeper = slot + 1;
     cache->live_snapshots++;
     cache->counters.snapshots_taken++;
     cache->memory.ops->snapshot_add(&cache->memory, slot);
@@ -157,10 +171,9 @@ void store_drop_snapshot(struct cache *cache, uint32_t snapshot)
     struct snapshot *gone = &cache->snapshots[snapshot];
     assert(gone->live && !gone->pinned);
     node_id node = gone->node;
-    uint32_t *link = &cache->nodes[node].snapshots;
-    while (*link != snapshot + 1)
-        link = &cache->snapshots[*link - 1].next;
-    *link = gone->next;
+    link_snapshot(cache, node, gone->deeper, gone->next);
+    if (gone->next != 0)
+        cache->snapshots[gone->next - 1].deeper = gone->deeper;
     gone->live = false;
     gone->stream = 0;
     gone->next = cache->snapshot_free;

@@ -187,7 +187,7 @@ static struct placement_view view_of(const struct workload *workload, const stru
                                    .match_tokens = found->match_tokens,
                                    .forks = found->forks,
                                    .system_tokens = request->system_tokens,
-                                   .bounds = workload->bounds + request->bounds_first,
+                                   .bounds = workload_bounds(workload, request),
                                    .bound_count = request->bounds_count,
                                    .workload = workload,
                                    .prompt_node = request->prompt_node};

@@ -67,7 +67,7 @@ static int check_request(const struct workload *workload, uint32_t id, struct er
         return err_set(err, "request %u: its conversation or stream does not exist", id);
     if ((uint64_t)request->bounds_first + request->bounds_count > workload->bound_count)
         return err_set(err, "request %u: its message bounds do not exist", id);
-    const uint32_t *bounds = workload->bounds + request->bounds_first;
+    const uint32_t *bounds = workload_bounds(workload, request);
     for (uint32_t i = 0; i < request->bounds_count; i++)
         if (bounds[i] > prompt || (i > 0 && bounds[i] < bounds[i - 1]))
             return err_set(err, "request %u: its message bounds do not ascend", id);

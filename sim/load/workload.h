@@ -13,6 +13,7 @@
 #define SNAPSIM_WORKLOAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sim/core/err.h"
@@ -85,6 +86,13 @@ static inline uint32_t workload_node_start(const struct workload *workload, node
 static inline uint32_t workload_prompt_tokens(const struct workload *workload, uint32_t request)
 {
     return workload->nodes[workload->requests[request].prompt_node].end;
+}
+
+/* The ends of the messages of a prompt, bounds_count of them; NULL if there are none. */
+static inline const uint32_t *workload_bounds(const struct workload *workload,
+                                              const struct request *request)
+{
+    return request->bounds_count ? workload->bounds + request->bounds_first : NULL;
 }
 
 /* The node on the path down to `node` that holds the token before `position` (start < position <=

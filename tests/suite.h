@@ -1,0 +1,14 @@
+/* suite.h - what the main() of every test program does. */
+#ifndef SNAPSIM_SUITE_H
+#define SNAPSIM_SUITE_H
+
+#include <check.h>
+
+/* Runs a suite, prints Check's closing line and returns main()'s status. */
+int suite_run(Suite *suite);
+
+/* The folder of shared traces ($SNAPSIM_SHARED, by default ../shared), or NULL if it is missing:
+ * then it says "skipped" and why, and the test should return. */
+const char *suite_shared(void);
+
+#endif

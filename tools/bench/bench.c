@@ -1,0 +1,313 @@
+/* bench - how long the main things take, and how much memory.
+ *
+ * Each measurement runs in a child process of its own, a few times; the median is reported, and the
+ * child's largest resident size. A fixed piece of arithmetic is timed before and after everything:
+ * on a noisy machine, figures are worth as much as these two agree, and ratios to them can be
+ * compared between machines. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "policies/list.h"
+#include "sim/core/digest.h"
+#include "sim/core/mem.h"
+#include "sim/engine/result.h"
+#include "traces/compiled.h"
+#include "traces/open.h"
+#include "traces/synth.h"
+
+#define REPEATS 7
+
+static const struct plugins plugins = {placement_list, eviction_list, memory_list};
+
+struct bench {
+    const char *traces; /* the folder of shared traces */
+    const char *scratch;
+    double base_ms; /* of the fixed arithmetic */
+};
+
+static double now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static void die(const struct err *err)
+{
+    fprintf(stderr, "bench: %s\n", err->text);
+    exit(1);
+}
+
+/* What a measurement does: sets up, then returns the milliseconds of the part that counts. */
+typedef double measure(const struct bench *bench, const void *what);
+
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static double in_child(const struct bench *bench, measure *run, const void *what, long *kib)
+{
+    int ends[2];
+    double ms = -1;
+    if (pipe(ends) != 0)
+        return -1;
+    pid_t child = fork();
+    if (child == 0) {
+        ms = run(bench, what);
+        ssize_t wrote = write(ends[1], &ms, sizeof ms);
+        _exit(wrote == sizeof ms ? 0 : 1);
+    }
+    close(ends[1]);
+    if (read(ends[0], &ms, sizeof ms) != sizeof ms)
+        ms = -1;
+    close(ends[0]);
+    struct rusage usage;
+    int status = 0;
+    wait4(child, &status, 0, &usage);
+    if (usage.ru_maxrss > *kib)
+        *kib = usage.ru_maxrss;
+    return ms;
+}
+
+static void report(const struct bench *bench, const char *what, const char *target, measure *run,
+                   const void *argument, int repeats)
+{
+    double all[REPEATS];
+    long kib = 0;
+    for (int i = 0; i < repeats; i++)
+        all[i] = in_child(bench, run, argument, &kib);
+    qsort(all, (size_t)repeats, sizeof *all, by_value);
+    double median = all[repeats / 2];
+    if (all[0] < 0) {
+        printf("| %s | failed | | | |\n", what);
+        return;
+    }
+    printf("| %s | %.2f | %.2f | %s | %.0f |\n", what, median, median / bench->base_ms, target,
+           (double)kib / 1024);
+    fflush(stdout);
+}
+
+/* 64 MiB folded into a digest: multiplications that wait for each other. */
+static double fixed_arithmetic(void)
+{
+    size_t length = (size_t)64 << 20;
+    char *bytes = mem_alloc(length);
+    memset(bytes, 1, length);
+    double best = 1e9;
+    for (int i = 0; i < 5; i++) {
+        double start = now_ms();
+        volatile uint64_t digest = digest_bytes(DIGEST_START, bytes, length);
+        (void)digest;
+        double ms = now_ms() - start;
+        best = ms < best ? ms : best;
+    }
+    free(bytes);
+    return best;
+}
+
+/* A trace and settings: pairs of name and value, ended by NULL. */
+struct replay_case {
+    const char *file;
+    const char *settings[24];
+    int cells; /* how often: the time is divided by it */
+    bool timed_load;
+};
+
+static void set_all(struct config *config, const char *const *settings)
+{
+    struct err err;
+    config_open(config);
+    for (; settings[0]; settings += 2)
+        if (config_set(config, settings[0], settings[1], &err) != 0)
+            die(&err);
+}
+
+static struct workload *open_trace(const struct bench *bench, const char *file,
+                                   const struct config *config)
+{
+    struct err err;
+    struct workload *workload = NULL;
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", file[0] == '/' ? "" : bench->traces, file);
+    struct build_options build = config_build_options(config);
+    if (trace_open(path, &build, NULL, &workload, &err) != 0)
+        die(&err);
+    return workload;
+}
+
+static double run_replay(const struct bench *bench, const void *what)
+{
+    const struct replay_case *one = what;
+    struct err err;
+    struct config config;
+    struct schedule *schedule = NULL;
+    set_all(&config, one->settings);
+    struct workload *workload = open_trace(bench, one->file, &config);
+    if (schedule_open(&schedule, workload, config.arrival, config.seed, 0, &err) != 0)
+        die(&err);
+    double start = now_ms();
+    for (int i = 0; i < one->cells; i++) {
+        struct result result;
+        if (replay_run(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) != 0)
+            die(&err);
+        result_close(&result);
+    }
+    return (now_ms() - start) / one->cells;
+}
+
+static double run_load(const struct bench *bench, const void *what)
+{
+    const struct replay_case *one = what;
+    struct config config;
+    set_all(&config, one->settings);
+    double start = now_ms();
+    struct workload *workload = open_trace(bench, one->file, &config);
+    double ms = now_ms() - start;
+    workload_close(workload);
+    return ms;
+}
+
+/* Writes the compiled form beside, then times reading it. */
+static double run_compiled(const struct bench *bench, const void *what)
+{
+    const struct replay_case *one = what;
+    struct err err;
+    struct config config;
+    char path[1024];
+    set_all(&config, one->settings);
+    struct workload *workload = open_trace(bench, one->file, &config);
+    snprintf(path, sizeof path, "%s/bench.snapsim", bench->scratch);
+    if (compiled_write(workload, path, &err) != 0)
+        die(&err);
+    workload_close(workload);
+    double start = now_ms();
+    workload = open_trace(bench, path, &config);
+    double ms = now_ms() - start;
+    workload_close(workload);
+    unlink(path);
+    return ms;
+}
+
+/* The sweep of 48 cells that the Marconi paper's artifact does: 4 policies, 12 capacities. */
+static double run_marconi(const struct bench *bench, const void *what)
+{
+    static const char *const placements[] = {"fixed:32", "branch+reply-end", "turn", "prompt-end"};
+    (void)what;
+    struct err err;
+    double start = now_ms();
+    static const char *const none[] = {"model", "marconi-7b", NULL};
+    struct config config;
+    struct schedule *schedule = NULL;
+    set_all(&config, none);
+    struct workload *workload = open_trace(bench, "marconi/agent.jsonl.zst", &config);
+    if (schedule_open(&schedule, workload, "recorded", 1, 0, &err) != 0)
+        die(&err);
+    for (int i = 0; i < 48; i++) {
+        struct result result;
+        char capacity[32];
+        snprintf(capacity, sizeof capacity, "%dGB", 5 + 10 * (i / 4));
+        if (config_set(&config, "placement", placements[i % 4], &err) != 0 ||
+            config_set(&config, "capacity", capacity, &err) != 0 ||
+            replay_run(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) != 0)
+            die(&err);
+        result_close(&result);
+    }
+    return now_ms() - start;
+}
+
+/* Ten million generated requests: made, ordered and replayed in one process. */
+static double run_ten_million(const struct bench *bench, const void *what)
+{
+    (void)bench;
+    (void)what;
+    struct err err;
+    struct synth_options options;
+    param_defaults(synth_params, &options);
+    options.conversations = 610000;
+    struct build_options build_options = {.share_system = true};
+    double start = now_ms();
+    struct build *build = build_open(&build_options);
+    struct workload *workload = NULL;
+    struct schedule *schedule = NULL;
+    struct config config;
+    struct result result;
+    config_open(&config);
+    if (synth_build(&options, build, &err) != 0 || build_finish(build, &workload, &err) != 0)
+        die(&err);
+    build_close(build);
+    if (schedule_open(&schedule, workload, "auto", 1, 0, &err) != 0 ||
+        replay_run(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) != 0)
+        die(&err);
+    fprintf(stderr, "bench: %llu generated requests, hit ratio %.4f\n",
+            (unsigned long long)result.requests, result_hit_ratio(&result));
+    return now_ms() - start;
+}
+
+#define KV_ONLY                                                                                    \
+    "model", "llama-3.1-8b", "memory", "equal", "page-tokens", "trace", "replies", "drop",         \
+        "partial-blocks", "keep", "min-compute-tokens", "0", "capacity", "640000MiB"
+
+static const struct replay_case mooncake_lru = {
+    "mooncake/conversation_trace.jsonl.zst", {KV_ONLY, NULL}, 20, false};
+static const struct replay_case mooncake_belady = {
+    "mooncake/conversation_trace.jsonl.zst", {KV_ONLY, "eviction", "belady", NULL}, 5, false};
+static const struct replay_case coding = {"kv-cache-tester/v8.jsonl.zst", {NULL}, 5, false};
+static const struct replay_case coding_large = {
+    "kv-cache-tester/v8.jsonl.zst", {"capacity", "4TiB", NULL}, 5, false};
+static const struct replay_case coding_path = {
+    "kv-cache-tester/v8.jsonl.zst",
+    {"capacity", "4TiB", "eviction", "lru:refresh=path", NULL},
+    3,
+    false};
+static const struct replay_case coding_equal = {
+    "kv-cache-tester/v8.jsonl.zst",
+    {"memory", "equal", "capacity", "1TiB", "orphans", "keep", NULL},
+    3,
+    false};
+static const struct replay_case coding_fixed = {
+    "kv-cache-tester/v8.jsonl.zst", {"placement", "fixed:64", "capacity", "1TiB", NULL}, 1, false};
+
+static void report_all(const struct bench *bench)
+{
+    report(bench, "load Mooncake conversation, JSONL + zstd", "30", run_load, &mooncake_lru,
+           REPEATS);
+    report(bench, "load Mooncake conversation, compiled", "3", run_compiled, &mooncake_lru,
+           REPEATS);
+    report(bench, "load coding trace, JSONL + zstd", "1000", run_load, &coding, REPEATS);
+    report(bench, "load coding trace, compiled", "20", run_compiled, &coding, REPEATS);
+    report(bench, "Mooncake, KV only, LRU, 10,000 blocks", "1", run_replay, &mooncake_lru, REPEATS);
+    report(bench, "Mooncake, KV only, optimum, 10,000 blocks", "8", run_replay, &mooncake_belady,
+           REPEATS);
+    report(bench, "coding, K3, turn, LRU, ideal, 64 GiB", "50", run_replay, &coding, REPEATS);
+    report(bench, "the same, 4 TiB", "50", run_replay, &coding_large, REPEATS);
+    report(bench, "the same, 4 TiB, refresh=path", "50", run_replay, &coding_path, REPEATS);
+    report(bench, "coding, K3, turn, LRU, equal pages, orphans kept, 1 TiB", "250", run_replay,
+           &coding_equal, REPEATS);
+    report(bench, "coding, K3, fixed:64, LRU, ideal, 1 TiB", "-", run_replay, &coding_fixed, 3);
+    report(bench, "48-cell Marconi sweep, load included", "1000", run_marconi, NULL, 3);
+    report(bench, "10 M generated requests, all of it", "60000", run_ten_million, NULL, 1);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) {
+        fputs("usage: bench TRACES SCRATCH\n", stderr);
+        return 2;
+    }
+    struct bench bench = {.traces = argv[1], .scratch = argv[2]};
+    bench.base_ms = fixed_arithmetic();
+    printf("Fixed arithmetic (64 MiB digest): %.2f ms before", bench.base_ms);
+    printf("\n\n| what | ms, median | times the arithmetic | target, ms | MiB "
+           "|\n|---|---|---|---|---|\n");
+    fflush(stdout);
+    report_all(&bench);
+    printf("\nFixed arithmetic afterwards: %.2f ms\n", fixed_arithmetic());
+    return 0;
+}
