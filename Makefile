@@ -35,7 +35,7 @@ VERSION := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo
 $(shell mkdir -p $(BUILD); echo '$(VERSION)' | cmp -s - $(BUILD)/version || \
 	echo '$(VERSION)' >$(BUILD)/version)
 
-.PHONY: all setup demo test check asan tidy bench results results-check fuzz fuzz-replay clean help
+.PHONY: all setup demo test check asan tidy bench results results-check bless fuzz fuzz-replay clean help
 .SECONDARY:
 
 all: build/snapsim ## build the program: build/snapsim
@@ -93,6 +93,9 @@ results: $(PROGRAM) ## make every figure under results/ again
 
 results-check: $(PROGRAM) ## fail if a number under results/ would change
 	@tools/results/results.sh check $(abspath $(PROGRAM))
+
+bless: $(PROGRAM) ## accept changed golden numbers; then read git diff
+	@BLESS=1 tests/run.sh $(BUILD) golden_grid
 
 fuzz: $(FUZZ_PROGRAMS) ## fuzz every parser (CC=clang VARIANT=fuzz SECONDS=n each)
 	@for f in $(FUZZ_PROGRAMS); do \

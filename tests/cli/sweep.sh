@@ -1,0 +1,41 @@
+# A sweep gives the same bytes for any number of threads, in parts, and after being killed.
+set -eu
+cat >sweep.json <<'END'
+{"name": "test", "trace": {"conversations": 30},
+ "placement": ["none", "prompt-end", "turn", "turn+fixed:4096"],
+ "eviction": ["lru", "fifo"],
+ "capacity": {"from": "16GiB", "to": "1TiB", "factor": 2},
+ "exclude": [{"placement": "none", "eviction": "fifo"}],
+ "cells": [{"label": "limit", "placement": "turn", "capacity": "unlimited"}]}
+END
+"$SNAPSIM" sweep sweep.json >one.jsonl
+[ "$(wc -l <one.jsonl)" = 50 ] # 4 * 2 * 7 - 7 + 1
+"$SNAPSIM" sweep sweep.json -j 4 --output out
+cmp one.jsonl out/results.jsonl
+"$SNAPSIM" sweep sweep.json -j2 --output packed.jsonl.zst
+zstd -dc packed.jsonl.zst | cmp - one.jsonl
+for part in 1 2 3; do
+    "$SNAPSIM" sweep sweep.json --shard $part/3 --output part-$part
+done
+"$SNAPSIM" merge part-2 part-3 part-1 | cmp - one.jsonl
+if "$SNAPSIM" merge part-1 part-2 2>message; then
+    exit 1
+fi
+grep -q '17 of 50 cells are missing' message || grep -q 'cells are missing' message
+# what is there is not overwritten unasked
+if "$SNAPSIM" sweep sweep.json --output out 2>message; then
+    exit 1
+fi
+grep -q -- '--resume goes on with it, --force starts anew' message
+"$SNAPSIM" sweep sweep.json --output out --resume 2>message
+grep -q complete message
+# a cell that fails is recorded and does not stop the rest
+printf '{"trace": [{"conversations": 3}, "missing.jsonl"], "placement": ["turn", "none"]}' >bad.json
+if "$SNAPSIM" sweep bad.json >bad.jsonl 2>message; then
+    exit 1
+fi
+grep -q '2 of 4 cells failed' message
+[ "$(grep -c '"error"' bad.jsonl)" = 2 ] && [ "$(grep -c '"hit_ratio"' bad.jsonl)" = 2 ]
+# --dry-run lists the cells and runs nothing to disk
+"$SNAPSIM" sweep sweep.json --dry-run >cells
+[ "$(wc -l <cells)" = 51 ] && grep -q '^49 label=limit' cells

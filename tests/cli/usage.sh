@@ -1,0 +1,42 @@
+# What users type wrong is named, with what is near to it; statuses are those of the manual.
+set -eu
+fails() { # status, words that stderr must hold, then the command
+    status=$1 words=$2
+    shift 2
+    code=0
+    "$SNAPSIM" "$@" >stdout 2>stderr || code=$?
+    if [ "$code" != "$status" ] || ! grep -qF -- "$words" stderr || [ -s stdout ]; then
+        echo "snapsim $*: status $code, $(cat stderr stdout)"
+        exit 1
+    fi
+}
+fails 2 "did you mean 'run'?" rum
+fails 2 "did you mean 'capacity'?" run --capactiy 1GiB
+fails 2 "unknown option '--zzzzzz'" run --zzzzzz 1
+fails 2 "--capacity needs a value" run --capacity
+fails 2 "--capacity: '64Gib' is not a size" run --capacity 64Gib
+fails 2 "--orphans: one of drop, keep was expected, found 'maybe'" run --orphans maybe
+fails 2 "one argument too many" run a b
+fails 1 "did you mean 'prompt-end'?" run --placement prompt-emd
+fails 1 "placement 'fixed': interval: a whole number from 1 to 1048576" run --placement fixed:0
+fails 1 "placement 'fixed' has no parameter 'intervall' (did you mean 'interval'?)" \
+    run --placement fixed:intervall=3
+fails 1 "did you mean 'lru'?" run --eviction lruu
+fails 1 "did you mean 'kimi-k2'?" run --model kimi-k2.9
+fails 1 "open 'missing.jsonl'" run missing.jsonl
+fails 1 "memory 'ideal' has no pages" run --page-tokens 16
+fails 1 "arrival: auto, sequential, recorded" run --arrival never
+fails 2 "sweep: a file was expected" sweep
+fails 2 "--shard: I/N with I from 1 to N was expected, found '3/2'" sweep x.json --shard 3/2
+printf '{"capacityy": "1GiB"}' >sweep.json
+fails 1 "sweep.json:1: there is no setting 'capacityy' (did you mean 'capacity'?)" sweep sweep.json
+printf '{\n"seed": 1,\n"capacity": {"from": "1GiB", "to": "4GiB"}}' >sweep.json
+fails 1 'sweep.json:3: capacity: {"from": A, "to": B' sweep sweep.json
+printf '{"seed": [1, 2],\n"seed": 3}' >sweep.json
+fails 1 "sweep.json:2: key 'seed' appears twice" sweep sweep.json
+for command in "" run sweep merge list model trace; do
+    # shellcheck disable=SC2086 # none or one word
+    "$SNAPSIM" $command --help >stdout 2>stderr
+    [ ! -s stderr ] && grep -q example stdout
+done
+"$SNAPSIM" --version | grep -q '^snapsim '
