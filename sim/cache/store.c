@@ -8,10 +8,10 @@ uint64_t cache_pages(const struct cache *cache, uint32_t from, uint32_t to, bool
 {
     if (to <= from)
         return 0;
-    uint64_t page = cache->memory.page_tokens;
+    uint32_t page = (uint32_t)cache->memory.page_tokens; /* 32 bits: divisions are half the cost */
     if (page == 1)
         return to - from;
-    uint64_t before = at_end ? (from + page - 1) / page : from / page;
+    uint32_t before = at_end ? (from + page - 1) / page : from / page;
     return (to + page - 1) / page - before;
 }
 
@@ -72,16 +72,16 @@ static void shrink(struct cache *cache, node_id node, uint32_t resident)
 
 void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t down_to)
 {
-    uint64_t page = cache->memory.page_tokens;
+    uint32_t page = (uint32_t)cache->memory.page_tokens;
     uint32_t start = workload_node_start(cache->workload, node);
     uint32_t end = node_resident_end(cache, node);
     uint32_t floor = down_to > start ? down_to : start;
     if (node == cache->pinned_node && cache->pinned_position > floor)
         floor = cache->pinned_position;
     assert(cache->kv_is_holding && floor < end && pages > 0);
-    uint64_t end_page = (end + page - 1) / page;
-    uint64_t target = pages < end_page ? (end_page - pages) * page : 0;
-    uint32_t position = target > floor ? (uint32_t)target : floor;
+    uint32_t end_page = page == 1 ? end : (end + page - 1) / page;
+    uint32_t target = pages < end_page ? (end_page - (uint32_t)pages) * page : 0;
+    uint32_t position = target > floor ? target : floor;
     while (cache->nodes[node].snapshots != 0) {
         uint32_t deepest = cache->nodes[node].snapshots - 1;
         if (cache->snapshots[deepest].position <= position)

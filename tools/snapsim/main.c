@@ -11,6 +11,8 @@ const struct command commands[] = {
     {"run", "replay a trace through one setting", cmd_run},
     {"sweep", "replay all combinations of settings, in parallel", cmd_sweep},
     {"merge", "put the parts of a sweep together", cmd_merge},
+    {"table", "results as a table of any two settings", cmd_table},
+    {"compare", "what moved between two sets of results", cmd_compare},
     {"list", "placements, evictions, memories, models, formats", cmd_list},
     {"model", "sizes of a model, with their arithmetic", cmd_model},
     {"trace", "look at, check, convert and generate traces", cmd_trace},
