@@ -167,16 +167,6 @@ static uint64_t identity_of(const struct sweep *sweep, const struct shared_loads
     return digest;
 }
 
-static int parse_count(const char *text, const char *what, uint64_t most, uint64_t *value,
-                       struct err *err)
-{
-    struct err ignored;
-    if (units_parse_u64(text, value, &ignored) != 0 || *value == 0 || *value > most)
-        return err_set(err, "%s: a number from 1 to %" PRIu64 " was expected, found '%s'", what,
-                       most, text);
-    return 0;
-}
-
 /* "I/N": of N parts, part I, the cells I, I + N, I + 2N ... counted from 1. */
 static int parse_shard(const char *text, uint64_t *part, uint64_t *parts, struct err *err)
 {
@@ -186,8 +176,8 @@ static int parse_shard(const char *text, uint64_t *part, uint64_t *parts, struct
     const char *slash = strchr(text, '/');
     char *first = mem_strndup(text, slash ? (size_t)(slash - text) : 0);
     int result = -1;
-    if (slash && parse_count(slash + 1, "shard", 1000000, parts, err) == 0)
-        result = parse_count(first, "shard", *parts, part, err);
+    if (slash && options_parse_count(slash + 1, "shard", 1000000, parts, err) == 0)
+        result = options_parse_count(first, "shard", *parts, part, err);
     free(first);
     return result == 0
                ? 0
@@ -357,7 +347,7 @@ int cmd_sweep(int argc, char **argv)
     }
     if (path == NULL)
         return say(EXIT_USAGE, "sweep: a file was expected (snapsim sweep --help)");
-    if (parse_count(flags.threads, "-j", THREADS_MAX, &threads, &err) != 0 ||
+    if (options_parse_count(flags.threads, "-j", THREADS_MAX, &threads, &err) != 0 ||
         parse_shard(flags.shard, &part, &parts, &err) != 0)
         return say(EXIT_USAGE, "%s", err.text);
     struct sweep cells;

@@ -11,6 +11,7 @@
 #ifndef SNAPSIM_COLUMNS_H
 #define SNAPSIM_COLUMNS_H
 
+#include "sim/core/param.h"
 #include "tools/snapsim/results.h"
 
 enum column_source {

@@ -142,7 +142,9 @@ static int complain(const struct workshop *shop, const struct gnuplot_job *job, 
     if (last)
         last[strcspn(last, "\n")] = '\0';
     err_set(err, "gnuplot, %.200s: %.600s", job->script_path ? job->script_path : job->script,
-            line ? line : last ? last : "it made no picture");
+            line   ? line
+            : last ? last
+                   : "it made no picture");
     text_close(&messages);
     return -1;
 }

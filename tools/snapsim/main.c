@@ -13,6 +13,8 @@ const struct command commands[] = {
     {"merge", "put the parts of a sweep together", cmd_merge},
     {"table", "results as a table of any two settings", cmd_table},
     {"compare", "what moved between two sets of results", cmd_compare},
+    {"plot", "figures of results, as PDF, SVG or PNG", cmd_plot},
+    {"advise", "search for the settings that hit most on a load", cmd_advise},
     {"list", "placements, evictions, memories, models, formats", cmd_list},
     {"model", "sizes of a model, with their arithmetic", cmd_model},
     {"trace", "look at, check, convert and generate traces", cmd_trace},

@@ -1,9 +1,11 @@
 #include "tools/snapsim/options.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "sim/core/units.h"
 
 static const struct flag *find_flag(const struct flag *flags, const char *name, size_t length)
 {
@@ -86,6 +88,16 @@ int options_parse(struct options *options, int argc, char **argv, struct err *er
         }
         i += used;
     }
+    return 0;
+}
+
+int options_parse_count(const char *text, const char *what, uint64_t most, uint64_t *value,
+                        struct err *err)
+{
+    struct err ignored;
+    if (units_parse_u64(text, value, &ignored) != 0 || *value == 0 || *value > most)
+        return err_set(err, "%s: a number from 1 to %" PRIu64 " was expected, found '%s'", what,
+                       most, text);
     return 0;
 }
 
