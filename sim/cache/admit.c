@@ -231,9 +231,11 @@ static void trim(struct cache *cache)
 {
     struct memory_shortage shortage;
     struct memory_need nothing = {0, 0};
-    while (cache->memory.ops->falls_short(&cache->memory, nothing, &shortage))
-        if (!drop_one(cache, &shortage))
-            assert(!"everything is droppable when nothing is pinned");
+    while (cache->memory.ops->falls_short(&cache->memory, nothing, &shortage)) {
+        bool dropped = drop_one(cache, &shortage);
+        assert(dropped && "everything is droppable when nothing is pinned");
+        (void)dropped;
+    }
 }
 
 void cache_admit(struct cache *cache, const struct request *request, const struct lookup *lookup,

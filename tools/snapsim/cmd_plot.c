@@ -7,11 +7,12 @@
 #include "tools/snapsim/figure.h"
 #include "tools/snapsim/gnuplot.h"
 #include "tools/snapsim/options.h"
+#include "tools/snapsim/output.h"
 #include "tools/snapsim/snapsim.h"
 #include "tools/snapsim/where.h"
 
 struct plot_flags {
-    const char *output, *csv, *script, *width, *height, *font_size, *one_where;
+    const char *output, *csv, *script, *width, *height, *font_size, *one_where, *aggregate;
     struct figure_request request;
     struct words where;
 };
@@ -80,12 +81,14 @@ static int parse_length(const char *flag, const char *word, double *inches, stru
     return 0;
 }
 
-static int parse_sizes(struct plot_flags *flags, struct err *err)
+static int parse_values(struct plot_flags *flags, struct err *err)
 {
     struct figure_request *request = &flags->request;
     struct err ignored;
     if (parse_length("--width", flags->width, &request->width, err) != 0 ||
         parse_length("--height", flags->height, &request->height, err) != 0)
+        return -1;
+    if (flags->aggregate && pivot_parse_aggregate(&request->aggregate, flags->aggregate, err) != 0)
         return -1;
     if (flags->font_size && (units_parse_double(flags->font_size, &request->font_size, &ignored) ||
                              !(request->font_size >= 3 && request->font_size <= 72)))
@@ -134,11 +137,10 @@ static int plot(const struct figure_kind *kind, const char *path, const struct p
                                     .terminal = flags->output ? terminal_of(flags->output) : NULL,
                                     .settings = &figure.settings,
                                     .csv = &figure.csv};
-    if (flags->csv && text_write_file(flags->csv, figure.csv.data, figure.csv.length, &err) != 0)
+    if (flags->csv && output_write(flags->csv, &figure.csv, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
-    else if (flags->output &&
-             (gnuplot_draw(&job, &picture, &err) != 0 ||
-              text_write_file(flags->output, picture.data, picture.length, &err) != 0))
+    else if (flags->output && (gnuplot_draw(&job, &picture, &err) != 0 ||
+                               output_write(flags->output, &picture, &err) != 0))
         status = say(EXIT_FAILED, "%s", err.text);
 out:
     text_close(&picture);
@@ -171,6 +173,8 @@ int cmd_plot(int argc, char **argv)
         {"--value", "KEY", "what is shown [hit_ratio]", &request->value, NULL},
         {"--where", "KEY=VALUE", "only these results; may be repeated; != leaves out",
          &flags.one_where, NULL},
+        {"--aggregate", "mean|min|max", "of several results at one place, as over seeds",
+         &flags.aggregate, NULL},
         {"--range", "LOW:HIGH", "of the value's axis [0:*]", &request->range, NULL},
         {"--title", "TEXT", "a heading; papers have captions instead", &request->title, NULL},
         {"--x-label", "TEXT", "instead of the chosen one", &request->x_label, NULL},
@@ -195,7 +199,7 @@ int cmd_plot(int argc, char **argv)
         help(table);
     else if ((status = check(&options, &flags)) != EXIT_GOOD)
         ;
-    else if (parse_sizes(&flags, &err) != 0)
+    else if (parse_values(&flags, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else if ((kind = find_kind(words[0])) == NULL)
         status = EXIT_USAGE;

@@ -377,7 +377,6 @@ static int show(const char *path, struct table_flags *flags, enum table_format f
 int cmd_table(int argc, char **argv)
 {
     static const char *const formats[] = {"table", "csv", "json", "markdown", NULL};
-    static const char *const aggregates[] = {"none", "mean", "min", "max", NULL};
     struct table_flags flags = {.format = "table", .aggregate = "none"};
     const char *one_where = NULL;
     const struct flag table[] = {
@@ -395,7 +394,7 @@ int cmd_table(int argc, char **argv)
     const char *path = NULL;
     struct options options = {.flags = table, .positional = &path, .most = 1};
     struct err err;
-    unsigned format = 0, aggregate = 0;
+    unsigned format = 0;
     int status = EXIT_GOOD;
     if (words_take(&flags.where, "--where", &argc, argv, &err) != 0 ||
         options_parse(&options, argc, argv, &err) != 0)
@@ -404,12 +403,10 @@ int cmd_table(int argc, char **argv)
         help(table);
     else if (path == NULL)
         status = say(EXIT_USAGE, "table: RESULTS was expected (snapsim table --help)");
-    else if ((status = find_word("--format", formats, flags.format, &format)) == EXIT_GOOD &&
-             (status = find_word("--aggregate", aggregates, flags.aggregate, &aggregate)) ==
-                 EXIT_GOOD) {
-        flags.request.aggregate = (enum pivot_aggregate)aggregate;
+    else if (pivot_parse_aggregate(&flags.request.aggregate, flags.aggregate, &err) != 0)
+        status = say(EXIT_USAGE, "%s", err.text);
+    else if ((status = find_word("--format", formats, flags.format, &format)) == EXIT_GOOD)
         status = show(path, &flags, (enum table_format)format);
-    }
     words_close(&flags.where);
     return status;
 }

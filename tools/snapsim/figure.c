@@ -6,7 +6,6 @@
 
 #include "sim/core/mem.h"
 #include "tools/snapsim/gnuplot.h"
-#include "tools/snapsim/pivot.h"
 
 /* ---- words ---- */
 
@@ -86,13 +85,15 @@ static void add_cell(const struct pivot *pivot, size_t row, size_t column, size_
 /* ---- what is shown ---- */
 
 /* All that varies, but one key: "placement,eviction"; empty if nothing else does. */
-static void varying_but(const struct results *results, const char *but, struct text *out)
+static void varying_but(const struct results *results, const char *but, bool with_seeds,
+                        struct text *out)
 {
     struct column *varying = NULL;
     size_t count = axis_varying(results, NULL, &varying);
     text_add(out, "", 0);
     for (size_t i = 0; i < count; i++)
-        if (strcmp(varying[i].name, but) != 0)
+        if (strcmp(varying[i].name, but) != 0 &&
+            (with_seeds || strcmp(varying[i].name, "seed") != 0))
             text_printf(out, "%s%s", out->length > 0 ? "," : "", varying[i].name);
     free(varying);
 }
@@ -112,7 +113,7 @@ static void keys_by(const struct results *results, const struct figure_request *
     if (request->by)
         text_printf(out, "%s", request->by);
     else
-        varying_but(results, setting, out);
+        varying_but(results, setting, request->aggregate == PIVOT_ONE, out);
     free(setting);
 }
 
@@ -195,7 +196,8 @@ static int make_hit_rate(struct figure *out, const struct results *results,
     keys_by(results, request, &by);
     struct pivot_request asked = {.rows = x_key(request),
                                   .columns = by.length > 0 ? by.data : "none",
-                                  .values = request->value};
+                                  .values = request->value,
+                                  .aggregate = request->aggregate};
     if (pivot_open(&pivot, results, &asked, err) != 0)
         goto out;
     size_t count = places_of(&pivot.rows, results, true, &places);
@@ -262,7 +264,8 @@ static int make_misses(struct figure *out, const struct results *results,
     keys_by(results, &grouped, &by);
     struct pivot_request asked = {.rows = by.length > 0 ? by.data : "trace",
                                   .columns = has_groups ? grouped.x : "none",
-                                  .values = shares};
+                                  .values = shares,
+                                  .aggregate = request->aggregate};
     int result = pivot_open(&pivot, results, &asked, err);
     if (result == 0) {
         double rows = write_bars(out, &pivot);
@@ -305,7 +308,8 @@ static int make_heatmap(struct figure *out, const struct results *results,
     keys_by(results, request, &by);
     struct pivot_request asked = {.rows = by.length > 0 ? by.data : "trace",
                                   .columns = x_key(request),
-                                  .values = request->value};
+                                  .values = request->value,
+                                  .aggregate = request->aggregate};
     int result = pivot_open(&pivot, results, &asked, err);
     if (result == 0) {
         size_t row_count = places_of(&pivot.rows, results, false, &rows);

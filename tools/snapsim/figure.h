@@ -3,7 +3,7 @@
 #ifndef SNAPSIM_FIGURE_H
 #define SNAPSIM_FIGURE_H
 
-#include "tools/snapsim/results.h"
+#include "tools/snapsim/pivot.h"
 
 struct figure_request {
     const char *x;     /* key along x; NULL: capacity */
@@ -12,6 +12,7 @@ struct figure_request {
     const char *title, *x_label, *y_label; /* NULL: chosen, and no title */
     const char *range;                     /* "LOW:HIGH" of the value, each may be '*'; or NULL */
     const char *font;
+    enum pivot_aggregate aggregate;  /* of several results at one place: usually over seeds */
     double width, height, font_size; /* inches and points; 0: chosen */
 };
 

@@ -6,6 +6,19 @@
 
 #include "sim/core/mem.h"
 
+int pivot_parse_aggregate(enum pivot_aggregate *out, const char *word, struct err *err)
+{
+    static const char *const words[] = {
+        [PIVOT_ONE] = "none", [PIVOT_MEAN] = "mean", [PIVOT_MIN] = "min", [PIVOT_MAX] = "max"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(words[i], word) == 0) {
+            *out = (enum pivot_aggregate)i;
+            return 0;
+        }
+    }
+    return err_set(err, "--aggregate: none, mean, min or max was expected, found '%s'", word);
+}
+
 struct keys {
     struct column *items;
     size_t count, capacity;
@@ -34,16 +47,19 @@ static int parse_keys(struct keys *keys, const struct results *results, const ch
 }
 
 /* Of what varies and is not asked for: columns are by capacity, or by the last setting; rows by
- * all the rest. One setting alone makes rows. */
+ * all the rest. One setting alone makes rows. Aggregates are over seeds, unless one is asked for.
+ */
 static void choose_keys(const struct results *results, const struct pivot_request *request,
                         struct keys *rows, struct keys *columns)
 {
     struct column *varying = NULL;
     struct keys left = {0};
     size_t count = axis_varying(results, NULL, &varying);
-    for (size_t i = 0; i < count; i++)
-        if (!has_key(rows, &varying[i]) && !has_key(columns, &varying[i]))
+    for (size_t i = 0; i < count; i++) {
+        bool is_summed = request->aggregate != PIVOT_ONE && strcmp(varying[i].name, "seed") == 0;
+        if (!is_summed && !has_key(rows, &varying[i]) && !has_key(columns, &varying[i]))
             add_key(&left, &varying[i]);
+    }
     size_t across = left.count;
     for (size_t i = 0; i < left.count && !request->columns; i++)
         if (strcmp(left.items[i].name, "capacity") == 0)

@@ -9,6 +9,9 @@
 
 enum pivot_aggregate { PIVOT_ONE, PIVOT_MEAN, PIVOT_MIN, PIVOT_MAX };
 
+/* "none", "mean", "min" or "max". */
+int pivot_parse_aggregate(enum pivot_aggregate *out, const char *word, struct err *err) MUST_CHECK;
+
 /* Lists of keys with commas; NULL: chosen. "none" for no columns. */
 struct pivot_request {
     const char *rows, *columns, *values;
