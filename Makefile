@@ -23,7 +23,7 @@ TOOL_SOURCES = $(wildcard tools/snapsim/*.c)
 TEST_SOURCES = $(wildcard tests/test_*.c tests/prop_*.c)
 HELP_SOURCES = $(filter-out $(TEST_SOURCES) $(wildcard tests/fuzz_*.c), $(wildcard tests/*.c))
 LIB_OBJECTS = $(LIB_SOURCES:%.c=$(BUILD)/%.o)
-TOOL_OBJECTS = $(TOOL_SOURCES:%.c=$(BUILD)/%.o)
+TOOL_OBJECTS = $(TOOL_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 HELP_OBJECTS = $(HELP_SOURCES:%.c=$(BUILD)/%.o)
 TEST_PROGRAMS = $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
 FUZZ_PROGRAMS = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/fuzz_*.c))
@@ -52,6 +52,14 @@ $(LIBRARY): $(LIB_OBJECTS)
 
 $(BUILD)/tools/snapsim/version.o: CPPFLAGS += -DSNAPSIM_VERSION='"$(VERSION)"'
 $(BUILD)/tools/snapsim/version.o: $(BUILD)/version
+
+# What snapsim plot and report need of tools/plot, as a part of the program.
+EMBEDDED = $(sort $(wildcard tools/plot/*.gp tools/plot/*.css tools/plot/*.js))
+$(BUILD)/embedded.c: tools/plot/embed.sh $(EMBEDDED)
+	tools/plot/embed.sh $(EMBEDDED) >$@
+
+$(BUILD)/embedded.o: $(BUILD)/embedded.c
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) -c -o $@ $<
 
 $(BUILD)/tests/%.o: tests/%.c
 	@mkdir -p $(@D)
@@ -85,8 +93,13 @@ tidy: ## dependencies between folders, lengths, formatting
 demo: setup all ## the main job on a generated load: one table, two pictures
 	@tools/demo/demo.sh $(abspath build)
 
-bench: $(PROGRAM) ## speed and memory, as results/bench.md records them
-	@tools/bench/bench.sh $(abspath $(PROGRAM))
+bench: $(BUILD)/bench ## speed and memory, as results/bench.md records them
+	@$(BUILD)/bench $(or $(SNAPSIM_SHARED),../shared)/traces $(BUILD)
+
+$(BUILD)/bench: $(BUILD)/tools/bench/bench.o $(LIBRARY)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/tools/bench/bench.o: CPPFLAGS += -D_DEFAULT_SOURCE
 
 results: $(PROGRAM) ## make every figure under results/ again
 	@tools/results/results.sh make $(abspath $(PROGRAM))

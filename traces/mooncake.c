@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "sim/core/mem.h"
-#include "traces/lines.h"
 #include "traces/formats.h"
+#include "traces/lines.h"
 #include "traces/scan.h"
 
 enum { BLOCK_TOKENS = 512 };

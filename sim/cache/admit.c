@@ -30,8 +30,9 @@ static void collect_path(struct cache *cache, const struct plan *plan)
     const struct node *nodes = cache->workload->nodes;
     cache->path_length = 0;
     for (node_id node = plan->kv_node; node != NODE_ROOT; node = nodes[node].parent) {
-        cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
-                               sizeof *cache->path);
+        if (cache->path_length == cache->path_capacity)
+            cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
+                                   sizeof *cache->path);
         cache->path[cache->path_length++] = node;
         if (node == plan->lookup->hit_node)
             break;
@@ -76,7 +77,7 @@ static void choose_kv_end(const struct cache *cache, struct plan *plan)
     if (cache->kv_is_holding) {
         uint32_t end = nodes[plan->request->reply_node].end;
         if (!cache->memory.pages_are_blocks)
-            end -= end % (uint32_t)cache->memory.page_tokens;
+            end = cache_whole_pages(cache, end) * (uint32_t)cache->memory.page_tokens;
         if (end > plan->kv_end)
             plan->kv_end = end;
     }
@@ -152,14 +153,16 @@ static bool drop_one(struct cache *cache, const struct memory_shortage *shortage
 static bool make_room(struct cache *cache, const struct plan *plan)
 {
     struct memory_shortage shortage;
-    for (;;) {
-        struct memory_need need = {missing_pages(cache, plan), new_snapshots(plan)};
-        if (!cache->memory.ops->falls_short(&cache->memory, need, &shortage))
-            return true;
+    struct memory_need need = {missing_pages(cache, plan), new_snapshots(plan)};
+    uint64_t missing = need.kv_pages;
+    do {
+        need.kv_pages = missing;
         while (cache->memory.ops->falls_short(&cache->memory, need, &shortage))
             if (!drop_one(cache, &shortage))
                 return false;
-    }
+        missing = missing_pages(cache, plan);
+    } while (missing != need.kv_pages); /* KV above the hit went: it is missing now, too */
+    return true;
 }
 
 static void unpin_present(struct cache *cache, struct plan *plan,

@@ -12,6 +12,10 @@ struct cache *cache_open(const struct workload *workload, const struct cache_set
     cache->settings = *settings;
     cache->kv_is_holding = !settings->recurrent || settings->keep_orphans;
     cache->memory = *memory;
+    cache->page_shift = NO_SHIFT;
+    for (uint32_t shift = 0; shift < 32; shift++)
+        if (memory->page_tokens == 1ull << shift)
+            cache->page_shift = shift;
     cache->nodes = mem_array(workload->node_count, sizeof *cache->nodes);
     cache->pinned_node = NODE_ROOT;
     return cache;
@@ -40,17 +44,4 @@ uint32_t holding_position(const struct cache *cache, holding_id holding)
     if (!holding_is_kv(cache, holding))
         return holding_snapshot(cache, holding)->position;
     return workload_node_start(cache->workload, holding) + cache->nodes[holding].resident;
-}
-
-bool holding_droppable(const struct cache *cache, holding_id holding)
-{
-    if (!holding_is_kv(cache, holding)) {
-        const struct snapshot *snapshot = holding_snapshot(cache, holding);
-        return snapshot->live && !snapshot->pinned;
-    }
-    const struct cache_node *node = &cache->nodes[holding];
-    if (node->resident == 0 || node->children > 0)
-        return false;
-    return holding != cache->pinned_node ||
-           holding_position(cache, holding) > cache->pinned_position;
 }

@@ -73,6 +73,8 @@ struct cache {
     uint32_t live_snapshots;
     uint64_t kv_tokens, kv_pages; /* resident */
     struct memory memory;
+    uint32_t
+        page_shift; /* memory.page_tokens is 1 << page_shift; NO_SHIFT if it is no power of 2 */
     struct eviction eviction;
     size_t holding_capacity;
     struct cache_counters counters;
@@ -84,6 +86,15 @@ struct cache {
     node_id *path;           /* scratch: nodes of the current request, deepest first */
     size_t path_length, path_capacity;
 };
+
+#define NO_SHIFT UINT32_MAX
+
+/* Whole pages in so many tokens. Divisions are what paged strategies would spend their time on. */
+static inline uint32_t cache_whole_pages(const struct cache *cache, uint32_t tokens)
+{
+    return cache->page_shift != NO_SHIFT ? tokens >> cache->page_shift
+                                         : tokens / (uint32_t)cache->memory.page_tokens;
+}
 
 /* What a look-up found. */
 struct lookup {
@@ -124,7 +135,18 @@ uint32_t holding_position(const struct cache *cache, holding_id holding);
 
 /* Whether it exists and may go now: a snapshot that is not pinned, or KV at the end of its path
  * that is not pinned altogether. */
-bool holding_droppable(const struct cache *cache, holding_id holding);
+static inline bool holding_droppable(const struct cache *cache, holding_id holding)
+{
+    if (!holding_is_kv(cache, holding)) {
+        const struct snapshot *snapshot = holding_snapshot(cache, holding);
+        return snapshot->live && !snapshot->pinned;
+    }
+    const struct cache_node *node = &cache->nodes[holding];
+    if (node->resident == 0 || node->children > 0)
+        return false;
+    return holding != cache->pinned_node ||
+           holding_position(cache, holding) > cache->pinned_position;
+}
 
 /* For memory: pages of [from, to) on one path. at_end: from is the bare end of resident KV, so a
  * page that it cuts is held already; otherwise the branch needs its own copy of that page. */

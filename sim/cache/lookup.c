@@ -33,10 +33,12 @@ static void cut_match(const struct cache *cache, uint32_t limit, struct lookup *
     if (hit > limit)
         hit = limit;
     if (!whole_blocks)
-        hit -= hit % page;
+        hit = cache_whole_pages(cache, hit) * page;
     found->hit_tokens = hit;
     found->asked = found->match_tokens < limit ? found->match_tokens : limit;
-    found->hit_node = workload_node_at(cache->workload, found->match_node, hit);
+    found->hit_node = hit == found->match_tokens
+                          ? found->match_node
+                          : workload_node_at(cache->workload, found->match_node, hit);
 }
 
 static void use_kv(struct cache *cache, node_id node)

@@ -8,21 +8,14 @@ uint64_t cache_pages(const struct cache *cache, uint32_t from, uint32_t to, bool
 {
     if (to <= from)
         return 0;
-    uint32_t page = (uint32_t)cache->memory.page_tokens; /* 32 bits: divisions are half the cost */
-    if (page == 1)
-        return to - from;
-    uint32_t before = at_end ? (from + page - 1) / page : from / page;
-    return (to + page - 1) / page - before;
+    uint32_t round_up = (uint32_t)cache->memory.page_tokens - 1;
+    uint32_t before = cache_whole_pages(cache, at_end ? from + round_up : from);
+    return cache_whole_pages(cache, to + round_up) - before;
 }
 
 static holding_id snapshot_holding(const struct cache *cache, uint32_t snapshot)
 {
     return cache->workload->node_count + snapshot;
-}
-
-static uint32_t node_resident_end(const struct cache *cache, node_id node)
-{
-    return workload_node_start(cache->workload, node) + cache->nodes[node].resident;
 }
 
 void store_kv(struct cache *cache, node_id node, uint32_t position)
@@ -49,11 +42,10 @@ void store_kv(struct cache *cache, node_id node, uint32_t position)
         cache->eviction.ops->added(&cache->eviction, node, from);
 }
 
-/* Cuts a node's resident KV back to `resident` tokens. */
-static void shrink(struct cache *cache, node_id node, uint32_t resident)
+/* Cuts the resident KV of a node that starts at `start` back to `resident` tokens. */
+static void shrink(struct cache *cache, node_id node, uint32_t start, uint32_t resident)
 {
     struct cache_node *here = &cache->nodes[node];
-    uint32_t start = workload_node_start(cache->workload, node);
     struct cache_node *parent = &cache->nodes[cache->workload->nodes[node].parent];
     assert(here->children == 0 && resident < here->resident);
     uint32_t from = start + resident, to = start + here->resident;
@@ -74,12 +66,12 @@ void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t d
 {
     uint32_t page = (uint32_t)cache->memory.page_tokens;
     uint32_t start = workload_node_start(cache->workload, node);
-    uint32_t end = node_resident_end(cache, node);
+    uint32_t end = start + cache->nodes[node].resident;
     uint32_t floor = down_to > start ? down_to : start;
     if (node == cache->pinned_node && cache->pinned_position > floor)
         floor = cache->pinned_position;
     assert(cache->kv_is_holding && floor < end && pages > 0);
-    uint32_t end_page = page == 1 ? end : (end + page - 1) / page;
+    uint32_t end_page = cache_whole_pages(cache, end + page - 1);
     uint32_t target = pages < end_page ? (end_page - (uint32_t)pages) * page : 0;
     uint32_t position = target > floor ? target : floor;
     while (cache->nodes[node].snapshots != 0) {
@@ -88,7 +80,7 @@ void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t d
             break;
         store_drop_snapshot(cache, deepest);
     }
-    shrink(cache, node, position - start);
+    shrink(cache, node, start, position - start);
 }
 
 static uint32_t take_slot(struct cache *cache)
@@ -159,7 +151,7 @@ static void drop_orphans(struct cache *cache, node_id node)
         uint32_t needed = link != 0 ? cache->snapshots[link - 1].position - start : 0;
         if (needed == cache->nodes[node].resident)
             return;
-        shrink(cache, node, needed);
+        shrink(cache, node, start, needed);
         if (needed > 0)
             return;
         node = cache->workload->nodes[node].parent;

@@ -164,13 +164,14 @@ static void add_outcome(struct outcome *sum, const struct outcome *one)
 static void count(struct replay *replay, const struct request_result *one)
 {
     struct result *result = replay->result;
-    uint32_t page = (uint32_t)replay->cache->memory.page_tokens;
+    uint32_t round_up = (uint32_t)replay->cache->memory.page_tokens - 1;
     result->requests++;
     result->prompt_tokens += one->prompt_tokens;
     result->computed_tokens += one->prompt_tokens - one->outcome.hit_tokens;
     result->reply_tokens += replay->workload->requests[one->request].reply_tokens;
     result->hit_requests += one->outcome.hit_tokens > 0;
-    result->hit_pages += ((uint32_t)one->outcome.hit_tokens + page - 1) / page;
+    result->hit_pages +=
+        cache_whole_pages(replay->cache, (uint32_t)one->outcome.hit_tokens + round_up);
     add_outcome(&result->sum, &one->outcome);
     uint64_t digest = digest_u64(result->digest, one->request);
     digest = digest_u64(digest, one->outcome.hit_tokens);
