@@ -50,9 +50,10 @@ static int init(struct eviction *lru, struct err *err)
     return 0;
 }
 
-static void begin(struct eviction *lru, uint32_t arrival)
+static void begin(struct eviction *lru, uint32_t arrival, const struct request *request)
 {
     (void)arrival;
+    (void)request;
     ((struct list *)lru->state)->kv_place = 0;
 }
 
@@ -98,7 +99,7 @@ static void added(struct eviction *lru, holding_id holding, uint32_t from)
         return;
     }
     if (from > workload_node_start(lru->cache->workload, holding))
-        return; /* it was used by the look-up, and stands where it belongs */
+        gone(lru, holding); /* it was there, and moves to its place among what is new */
     insert(lru, holding + 1, list->kv_place);
     list->kv_place = holding + 1;
 }

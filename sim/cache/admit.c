@@ -17,19 +17,22 @@ struct plan {
     const struct lookup *lookup;
     const struct wanted_position *wanted; /* ascending; those before `first` were given up */
     size_t first, count;
-    uint32_t kv_end;  /* KV is wanted up to here */
-    node_id kv_node;  /* on this node */
-    size_t present;   /* wanted snapshots that are there already, to be renewed */
-    node_id pin_node; /* KV up to here may not go: the hit, or the deepest that is renewed */
+    uint32_t kv_end;       /* KV is wanted up to here */
+    node_id kv_node;       /* on this node */
+    size_t present;        /* wanted snapshots that are there already, to be renewed */
+    node_id resident_node; /* no KV of the path is resident below this node */
+    node_id pin_node;      /* KV up to here may not go: the hit, or the deepest that is renewed */
     uint32_t pin_position;
 };
 
-/* The nodes from the one that holds `position` up to, and without, the hit's, deepest first. */
+/* The nodes of the request from the deepest one of interest up to the hit's, deepest first. Where
+ * KV is a holding, what is resident of the whole path is of interest. */
 static void collect_path(struct cache *cache, const struct plan *plan)
 {
     const struct node *nodes = cache->workload->nodes;
     cache->path_length = 0;
-    for (node_id node = plan->kv_node; node != NODE_ROOT; node = nodes[node].parent) {
+    node_id deepest = cache->kv_is_holding ? plan->request->reply_node : plan->kv_node;
+    for (node_id node = deepest; node != NODE_ROOT; node = nodes[node].parent) {
         if (cache->path_length == cache->path_capacity)
             cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
                                    sizeof *cache->path);
@@ -85,14 +88,17 @@ static void choose_kv_end(const struct cache *cache, struct plan *plan)
     node_id deepest =
         plan->kv_end > prompt_end ? plan->request->reply_node : plan->request->prompt_node;
     plan->kv_node = workload_node_at(cache->workload, deepest, plan->kv_end);
+    plan->resident_node = plan->kv_node;
 }
 
-/* KV pages that are missing on the path now. Room-making may take KV above the hit away again. */
-static uint64_t missing_pages(const struct cache *cache, const struct plan *plan)
+/* KV pages that are missing on the path now. Every drop may change that: KV of the path above the
+ * hit may go, and where a branch beside the path goes, the page that both had cut is the path's. */
+static uint64_t missing_pages(const struct cache *cache, struct plan *plan)
 {
-    node_id node = plan->kv_node;
+    node_id node = plan->resident_node;
     while (node != NODE_ROOT && cache->nodes[node].resident == 0)
         node = cache->workload->nodes[node].parent;
+    plan->resident_node = node; /* while room is made, KV only goes */
     uint32_t from = workload_node_start(cache->workload, node) + cache->nodes[node].resident;
     return cache_pages(cache, from, plan->kv_end, cache->nodes[node].children == 0);
 }
@@ -118,7 +124,8 @@ static bool reduce(struct cache *cache, struct plan *plan)
         plan->first++;
         cache->counters.snapshots_refused++;
     }
-    struct memory_need need = {pages, consumed};
+    choose_kv_end(cache, plan); /* it may have been a snapshot's that was given up */
+    struct memory_need need = {cache_pages(cache, 0, plan->kv_end, true), consumed};
     return cache->memory.ops->fits_empty(&cache->memory, need);
 }
 
@@ -150,18 +157,15 @@ static bool drop_one(struct cache *cache, const struct memory_shortage *shortage
 }
 
 /* Step 4. */
-static bool make_room(struct cache *cache, const struct plan *plan)
+static bool make_room(struct cache *cache, struct plan *plan)
 {
     struct memory_shortage shortage;
     struct memory_need need = {missing_pages(cache, plan), new_snapshots(plan)};
-    uint64_t missing = need.kv_pages;
-    do {
-        need.kv_pages = missing;
-        while (cache->memory.ops->falls_short(&cache->memory, need, &shortage))
-            if (!drop_one(cache, &shortage))
-                return false;
-        missing = missing_pages(cache, plan);
-    } while (missing != need.kv_pages); /* KV above the hit went: it is missing now, too */
+    while (cache->memory.ops->falls_short(&cache->memory, need, &shortage)) {
+        if (!drop_one(cache, &shortage))
+            return false;
+        need.kv_pages = missing_pages(cache, plan);
+    }
     return true;
 }
 
@@ -201,17 +205,32 @@ static void commit_snapshot(struct cache *cache, struct plan *plan,
         return;
     }
     cache->snapshots[snapshot].pinned = false;
-    cache->snapshots[snapshot].stream = owner;
+    if (owner == 0 || cache->snapshots[snapshot].stream != 0) /* taken to stay, it stays */
+        cache->snapshots[snapshot].stream = owner;
     cache->eviction.ops->used(&cache->eviction, cache->workload->node_count + snapshot);
+}
+
+/* Stores the KV of the path, and makes what was there below the match, a reply that was given
+ * before, as young as the rest. */
+static void commit_kv(struct cache *cache, const struct plan *plan)
+{
+    const struct node *nodes = cache->workload->nodes;
+    bool below_match = plan->lookup->match_node == NODE_ROOT;
+    for (size_t i = cache->path_length; i-- > 0;) {
+        node_id node = cache->path[i];
+        uint32_t end = nodes[node].end < plan->kv_end ? nodes[node].end : plan->kv_end;
+        bool grows = end > nodes[nodes[node].parent].end + cache->nodes[node].resident;
+        if (grows)
+            store_kv(cache, node, end);
+        else if (below_match && cache->kv_is_holding && cache->nodes[node].resident > 0)
+            cache->eviction.ops->added(&cache->eviction, node, holding_position(cache, node));
+        below_match = below_match || node == plan->lookup->match_node;
+    }
 }
 
 static void commit(struct cache *cache, struct plan *plan)
 {
-    const struct node *nodes = cache->workload->nodes;
-    for (size_t i = cache->path_length; i-- > 0;) {
-        node_id node = cache->path[i];
-        store_kv(cache, node, nodes[node].end < plan->kv_end ? nodes[node].end : plan->kv_end);
-    }
+    commit_kv(cache, plan);
     for_each_wanted(cache, plan, commit_snapshot);
 }
 

@@ -9,7 +9,7 @@
  *
  * Rules (docs: snapsim(1), RULES):
  *   - KV of a path is resident from the start; it grows and shrinks at its end.
- *   - A snapshot at p needs KV [0, p). When that KV goes, the snapshot goes at the same moment.
+ *   - A snapshot at p needs KV [0, p). Before that KV goes, the snapshot goes.
  *   - orphans drop: KV that no snapshot needs is not kept. Snapshots are the only holdings.
  *     orphans keep: KV is stored to the end of the request, and is a holding of its own.
  *     A model without recurrent layers has no snapshots: KV is stored and is a holding.

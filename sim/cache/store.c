@@ -71,15 +71,16 @@ void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t d
     if (node == cache->pinned_node && cache->pinned_position > floor)
         floor = cache->pinned_position;
     assert(cache->kv_is_holding && floor < end && pages > 0);
+    uint32_t deepest = cache->nodes[node].snapshots;
+    if (deepest != 0 && cache->snapshots[deepest - 1].position == end) {
+        store_drop_snapshot(cache, deepest - 1);
+        return;
+    }
+    if (deepest != 0 && cache->snapshots[deepest - 1].position > floor)
+        floor = cache->snapshots[deepest - 1].position;
     uint32_t end_page = cache_whole_pages(cache, end + page - 1);
     uint32_t target = pages < end_page ? (end_page - (uint32_t)pages) * page : 0;
     uint32_t position = target > floor ? target : floor;
-    while (cache->nodes[node].snapshots != 0) {
-        uint32_t deepest = cache->nodes[node].snapshots - 1;
-        if (cache->snapshots[deepest].position <= position)
-            break;
-        store_drop_snapshot(cache, deepest);
-    }
     shrink(cache, node, start, position - start);
 }
 

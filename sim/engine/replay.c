@@ -203,7 +203,7 @@ static struct request_result replay_one(struct replay *replay, uint32_t index)
     struct cache *cache = replay->cache;
     uint64_t taken = cache->counters.snapshots_taken;
     if (cache->eviction.ops->begin)
-        cache->eviction.ops->begin(&cache->eviction, index);
+        cache->eviction.ops->begin(&cache->eviction, index, request);
     struct lookup found = cache_lookup(cache, request);
     replay->positions.count = 0;
     if (cache->settings.recurrent) {
@@ -256,6 +256,20 @@ static void resolve(struct replay *replay)
     config->arrival = mem_strdup(replay->schedule->how);
 }
 
+#ifdef SIM_CHECK
+/* An audit looks at every node: after each request of a small load, less often in a large one, so
+ * that it costs about as much as looking at so many nodes after each. */
+#define AUDIT_NODES 256
+
+static int audit(const struct replay *replay, uint32_t request, struct err *err)
+{
+    struct err reason;
+    if (cache_audit(replay->cache, &reason) == 0)
+        return 0;
+    return err_set(err, "audit after request %u: %.900s", request, reason.text);
+}
+#endif
+
 int replay_run(struct result *out, const struct config *config, const struct workload *workload,
                const struct schedule *schedule, const struct plugins *plugins,
                replay_observer *observer, void *user, struct err *err)
@@ -270,9 +284,8 @@ int replay_run(struct result *out, const struct config *config, const struct wor
         if (observer)
             observer(user, &one);
 #ifdef SIM_CHECK
-        struct err reason;
-        if (cache_audit(replay.cache, &reason) != 0)
-            result = err_set(err, "audit after request %u: %.900s", one.request, reason.text);
+        if (i % (1 + workload->node_count / AUDIT_NODES) == 0)
+            result = audit(&replay, one.request, err);
 #endif
     }
     if (result == 0) {

@@ -257,6 +257,7 @@ static struct place describe(const struct placer *placer, const struct path_bloc
                              uint32_t segment)
 {
     struct place place = {.out = path->out, .stream = path->stream};
+    place.tail_named = path->blocks > path->prompt_blocks; /* by the trace itself */
     place.prompt.position = (uint32_t)path->in;
     place.prompt.segment = cut_segment_at(&placer->cut, segment, place.prompt.position);
     place.reply.position = (uint32_t)path->end;
