@@ -72,8 +72,13 @@ $(BUILD)/%.o: %.c
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz_%.o $(LIBRARY)
 	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
+$(BUILD)/tests/test_results $(BUILD)/tests/test_compare: $(addprefix $(BUILD)/tools/snapsim/,results.o columns.o axis.o pivot.o \
+	where.o compare.o plugin_text.o replay_file.o html.o)
+
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(HELP_OBJECTS) $(LIBRARY)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcheck -lsubunit -lrt $(LDLIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARY) -lcheck -lsubunit -lrt $(LDLIBS)
+
+include tools/probe/probe.mk tools/man/man.mk
 
 setup: ## install what is missing, by package name
 	@tools/setup/setup.sh

@@ -69,6 +69,7 @@ static void find_path(struct ref_cache *cache, const struct ref_request *request
     cache->path =
         mem_grow(cache->path, &cache->path_capacity, request->end_tokens + 1, sizeof *cache->path);
     cache->path[0] = 0;
+    cache->path_end = request->end_tokens;
     cache->seen = 0;
     for (uint32_t p = 1; p <= request->end_tokens; p++) {
         cache->path[p] = find_prefix(cache, request->tokens, p);

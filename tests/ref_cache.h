@@ -99,6 +99,7 @@ struct ref_cache {
     /* the current request */
     uint32_t *path; /* path[p] is the prefix of its first p tokens */
     size_t path_capacity;
+    uint32_t path_end; /* how many tokens the current path has */
     uint32_t seen, match, hit, kept, limit, consumed_asked;
     uint32_t consumed;   /* serial of the consumed snapshot, or 0 */
     uint32_t pinned_end; /* KV of its own path up to here may not go */

@@ -219,6 +219,16 @@ static bool same_piece(const struct ref_cache *cache, uint32_t shorter, uint32_t
     return ref_age_request(a->used) == ref_age_request(b->used);
 }
 
+/* Whether the current request's path leaves between two neighbouring tokens: from there on a drop
+ * changes what is missing, so the need is looked at again. */
+static bool path_leaves(const struct ref_cache *cache, uint32_t shorter, uint32_t longer)
+{
+    uint32_t length = cache->prefixes[shorter].length;
+    if (length > cache->path_end || cache->path[length] != shorter)
+        return false;
+    return length == cache->path_end || cache->path[length + 1] != longer;
+}
+
 static void drop_kv(struct ref_cache *cache, uint32_t end, uint64_t pages)
 {
     uint64_t page = cache->settings.page_tokens;
@@ -236,7 +246,7 @@ static void drop_kv(struct ref_cache *cache, uint32_t end, uint64_t pages)
         drop_token(cache, end);
         if (before == 0 || cache->prefixes[before].length <= down_to || kv_pinned(cache, before) ||
             ref_continues(cache, before) || !same_piece(cache, before, end) ||
-            ref_snapshot_at(cache, before))
+            ref_snapshot_at(cache, before) || path_leaves(cache, before, end))
             return;
         end = before;
     }

@@ -17,7 +17,7 @@ echo
 "$snapsim" table "$out" --where capacity=128GiB --rows placement --columns none \
     --value hit_ratio,missed_new_ratio,missed_evicted_ratio,missed_no_snapshot_ratio
 echo
-"$snapsim" plot hit-rate "$out" -o "$out/hit-rate.png"
+"$snapsim" plot hit-rate "$out" --range 0.5:1 -o "$out/hit-rate.png"
 "$snapsim" plot misses "$out" --where capacity=128GiB -o "$out/misses.png"
 echo "pictures: $out/hit-rate.png $out/misses.png"
 echo "results:  $out/results.jsonl (snapsim table $out --keys lists what is in them)"

@@ -28,7 +28,13 @@ manifest() { # folder
     echo "program   $("$snapsim" --version)"
     echo "sweep     snapsim sweep $1/sweep.json --trace-dir \$SNAPSIM_SHARED/traces --output $1/results.jsonl.zst"
     while read -r file kind arguments; do
-        [ -z "$file" ] || echo "$file  snapsim $kind $1/results.jsonl.zst $arguments"
+        case $kind in
+        table) echo "$file  snapsim table $1/results.jsonl.zst $arguments --format csv" ;;
+        plot)
+            what=${arguments%% *} rest=${arguments#* }
+            echo "$file  snapsim plot $what $1/results.jsonl.zst $rest -o $1/$file"
+            ;;
+        esac
     done <"$1/figures.txt"
     echo "traces, by sha256 of their content:"
     zstd -dc "$1/results.jsonl.zst" |

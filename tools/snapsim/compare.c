@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,18 +42,20 @@ int tolerance_parse(struct tolerance *out, const char *word, struct err *err)
     return 0;
 }
 
-/* The change of a ratio is rounded: 0.8472 - 0.8462 comes out a little above 0.001. What the
- * rounding of the two can have done is allowed too; it is far below 1 for any counter. */
+/* Counters are exact. The change of a ratio is rounded, as is the product with a percentage: 0.8472
+ * - 0.8462 comes out a little above 0.001. What rounding can have done is allowed too. */
 bool tolerance_allows(const struct tolerance *tolerance, double base, double now)
 {
     if (base == now)
         return true;
     if (!tolerance || tolerance->amount == 0)
         return false;
-    double rounding = 4 * DBL_EPSILON * (fabs(base) + fabs(now));
+    bool is_exact = base == floor(base) && now == floor(now);
+    double rounding = is_exact ? 0 : 4 * DBL_EPSILON * (fabs(base) + fabs(now));
+    double change = fabs(now - base) - rounding;
     if (tolerance->is_relative)
-        return 100 * (fabs(now - base) - rounding) <= tolerance->amount * fabs(base);
-    return fabs(now - base) - rounding <= tolerance->amount;
+        return 100 * change <= tolerance->amount * fabs(base) * (1 + 4 * DBL_EPSILON);
+    return change <= tolerance->amount;
 }
 
 static const struct tolerance *find_tolerance(const struct compare *compare, const char *key)
@@ -94,17 +97,21 @@ static char *cell_signature(const struct results *results, const struct results_
     return text.data;
 }
 
+#define NO_ROW SIZE_MAX
+
 struct side {
     const struct results *results;
     char **signatures;
-    bool *is_taken;
+    size_t *partner; /* for each row, the row of the other side, or NO_ROW */
 };
 
 static void side_open(struct side *side, const struct results *results)
 {
     *side = (struct side){.results = results};
     side->signatures = mem_array(results->count, sizeof *side->signatures);
-    side->is_taken = mem_array(results->count, sizeof *side->is_taken);
+    side->partner = mem_array(results->count, sizeof *side->partner);
+    for (size_t i = 0; i < results->count; i++)
+        side->partner[i] = NO_ROW;
 }
 
 static void side_sign(struct side *side, bool loose)
@@ -120,7 +127,64 @@ static void side_close(struct side *side)
     for (size_t i = 0; i < side->results->count; i++)
         free(side->signatures[i]);
     free(side->signatures);
-    free(side->is_taken);
+    free(side->partner);
+}
+
+struct signed_row {
+    const char *signature;
+    size_t row;
+};
+
+static int order_signed(const void *left, const void *right)
+{
+    const struct signed_row *a = left, *b = right;
+    int order = strcmp(a->signature, b->signature);
+    return order != 0 ? order : (a->row > b->row) - (a->row < b->row);
+}
+
+static struct signed_row *sorted_rows(const struct side *side)
+{
+    size_t n = side->results->count;
+    struct signed_row *rows = mem_array(n, sizeof *rows);
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (struct signed_row){.signature = side->signatures[i], .row = i};
+    qsort(rows, n, sizeof *rows, order_signed);
+    return rows;
+}
+
+/* Cells whose whole signature is the same: the first of several with the first, and so on. */
+static void pair_equal(struct side *base, struct side *now)
+{
+    struct signed_row *old = sorted_rows(base), *new = sorted_rows(now);
+    for (size_t i = 0, j = 0; i < base->results->count && j < now->results->count;) {
+        int order = strcmp(old[i].signature, new[j].signature);
+        if (order == 0) {
+            base->partner[old[i].row] = new[j].row;
+            now->partner[new[j].row] = old[i].row;
+        }
+        i += order <= 0;
+        j += order >= 0;
+    }
+    free(old);
+    free(new);
+}
+
+/* Cells of which one failed, by what it says of itself. There are few. */
+static void pair_failed(struct side *base, struct side *now)
+{
+    for (size_t i = 0; i < base->results->count; i++) {
+        const struct results_row *old = &base->results->rows[i];
+        if (base->partner[i] != NO_ROW || (!old->error && now->results->failed == 0))
+            continue;
+        for (size_t j = 0; j < now->results->count && base->partner[i] == NO_ROW; j++) {
+            const struct results_row *row = &now->results->rows[j];
+            if (now->partner[j] != NO_ROW || (!old->error && !row->error) ||
+                strcmp(base->signatures[i], now->signatures[j]) != 0)
+                continue;
+            base->partner[i] = j;
+            now->partner[j] = i;
+        }
+    }
 }
 
 static void add_cell(struct compare *compare, const struct results_row *base,
@@ -131,42 +195,25 @@ static void add_cell(struct compare *compare, const struct results_row *base,
     compare->cell_count++;
 }
 
-/* Pairs what is left on both sides. Two sweeps usually list their cells in the same order, so the
- * search starts where the last one ended. */
-static void pair(struct compare *compare, struct side *base, struct side *now, bool failed_only)
-{
-    size_t n = now->results->count, next = 0;
-    for (size_t i = 0; i < base->results->count; i++) {
-        const struct results_row *old = &base->results->rows[i];
-        for (size_t step = 0; step < n && !base->is_taken[i]; step++) {
-            size_t j = (next + step) % n;
-            const struct results_row *row = &now->results->rows[j];
-            if (now->is_taken[j] || (failed_only && !old->error && !row->error) ||
-                strcmp(base->signatures[i], now->signatures[j]) != 0)
-                continue;
-            base->is_taken[i] = now->is_taken[j] = true;
-            add_cell(compare, old, row);
-            next = j + 1;
-        }
-    }
-}
-
 static void match(struct compare *compare)
 {
     struct side base, now;
     side_open(&base, &compare->base);
     side_open(&now, &compare->now);
     compare->cells = mem_array(compare->base.count + compare->now.count, sizeof *compare->cells);
-    for (int loose = 0; loose < 2; loose++) {
-        side_sign(&base, loose != 0);
-        side_sign(&now, loose != 0);
-        pair(compare, &base, &now, loose != 0);
+    side_sign(&base, false);
+    side_sign(&now, false);
+    pair_equal(&base, &now);
+    if (compare->base.failed + compare->now.failed > 0) {
+        side_sign(&base, true);
+        side_sign(&now, true);
+        pair_failed(&base, &now);
     }
     for (size_t i = 0; i < compare->base.count; i++)
-        if (!base.is_taken[i])
-            add_cell(compare, &compare->base.rows[i], NULL);
+        add_cell(compare, &compare->base.rows[i],
+                 base.partner[i] == NO_ROW ? NULL : &compare->now.rows[base.partner[i]]);
     for (size_t i = 0; i < compare->now.count; i++)
-        if (!now.is_taken[i])
+        if (now.partner[i] == NO_ROW)
             add_cell(compare, NULL, &compare->now.rows[i]);
     side_close(&base);
     side_close(&now);

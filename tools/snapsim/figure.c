@@ -205,6 +205,7 @@ static int make_hit_rate(struct figure *out, const struct results *results,
         err_set(err, "--x %s: no result has a number there", x_key(request));
         goto out;
     }
+    out->left_out = pivot.rows.count - count;
     write_lines(out, &pivot, places, count);
     set_x_scale(out, &pivot.rows.keys[0], places, count);
     set_label(&out->settings, "x_label", request->x_label, &pivot.rows.keys[0]);

@@ -19,6 +19,7 @@ struct figure_request {
 struct figure {
     struct text csv, settings;
     const char *script; /* of gnuplot.h */
+    size_t left_out;    /* values of x that are no number, as an unlimited capacity */
 };
 
 struct figure_kind {

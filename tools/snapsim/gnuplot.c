@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,7 +21,7 @@ const char *gnuplot_embedded(const char *name)
     for (const struct embedded *file = embedded; file->name; file++)
         if (strcmp(file->name, name) == 0)
             return file->text;
-    assert(!"an embedded file of that name exists");
+    assert(false);
     return "";
 }
 

@@ -24,9 +24,13 @@ int cmd_advise(int argc, char **argv);
 int cmd_table(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_model(int argc, char **argv);
+int cmd_calib(int argc, char **argv);
+int cmd_cost(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
+int cmd_man(int argc, char **argv); /* hidden: parts of the manual pages */
 
 extern const struct plugins snapsim_plugins;
 extern const char snapsim_version[];
