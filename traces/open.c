@@ -5,8 +5,8 @@
 
 #include "sim/core/mem.h"
 #include "traces/compiled.h"
-#include "traces/lines.h"
 #include "traces/formats.h"
+#include "traces/lines.h"
 
 const char *trace_format_name(const void *table, size_t index)
 {
