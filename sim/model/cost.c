@@ -267,14 +267,7 @@ uint64_t cost_attention_prefill(const struct cost *cost, const struct layer_grou
     return ns;
 }
 
-static double decode_us(const struct cost *cost, enum calib_law_id law,
-                        const struct calib_shape *shape)
-{
-    return law == LAW_MLA_DECODE ? absorbed_us(cost, shape) : law_us(cost, law, shape);
-}
-
-/* The laws take equal contexts, but only the sum counts: all of it is one sequence's here, and the
- * fixed part of the others comes on top. */
+/* The laws take equal contexts: the mean, rounded up to a token, for only the sum counts. */
 uint64_t cost_attention_decode(const struct cost *cost, const struct layer_group *group,
                                uint64_t sequences, uint64_t context_tokens)
 {
@@ -282,15 +275,11 @@ uint64_t cost_attention_decode(const struct cost *cost, const struct layer_group
         return 0;
     enum calib_law_id law = cost_core_law(cost, group, true);
     struct calib_shape shape = attention_shape(cost, group, law);
-    uint64_t dcp = cost->sharding.dcp;
-    shape.heads *= dcp;
-    shape.context = (context_tokens + dcp - 1) / dcp;
-    shape.sequences = 1;
-    struct calib_shape others = shape, one = shape;
-    others.context = one.context = 0;
-    others.sequences = sequences;
-    return ns_of(decode_us(cost, law, &shape) + decode_us(cost, law, &others) -
-                 decode_us(cost, law, &one));
+    uint64_t shares = sequences * cost->sharding.dcp;
+    shape.heads *= cost->sharding.dcp;
+    shape.sequences = sequences;
+    shape.context = (context_tokens + shares - 1) / shares;
+    return law == LAW_MLA_DECODE ? ns_of(absorbed_us(cost, &shape)) : law_ns(cost, law, &shape);
 }
 
 uint64_t cost_gemm(const struct cost *cost, uint64_t m, uint64_t n, uint64_t k)

@@ -8,6 +8,7 @@
 #include "sim/core/units.h"
 #include "tools/snapsim/advise.h"
 #include "tools/snapsim/options.h"
+#include "tools/snapsim/settings.h"
 
 #define SEEDS 3 /* arrivals drawn anew, to see whether a gain is luck */
 #define FINALISTS_MAX 20
@@ -271,6 +272,8 @@ int cmd_advise(int argc, char **argv)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (strcmp(format, "table") != 0 && strcmp(format, "json") != 0)
         status = say(EXIT_USAGE, "--format: table or json was expected, found '%s'", format);
+    else if (settings_check(&config, &err) != 0)
+        status = say(EXIT_USAGE, "%s", err.text);
     else
         status = advise_and_print(&config, trace, format, trace_format, (size_t)counts[0],
                                   (size_t)counts[1], (size_t)counts[2]);

@@ -7,7 +7,6 @@
 #include "tools/snapsim/figure.h"
 #include "tools/snapsim/gnuplot.h"
 #include "tools/snapsim/options.h"
-#include "tools/snapsim/output.h"
 #include "tools/snapsim/snapsim.h"
 #include "tools/snapsim/where.h"
 
@@ -140,10 +139,11 @@ static int plot(const struct figure_kind *kind, const char *path, const struct p
                                     .terminal = flags->output ? terminal_of(flags->output) : NULL,
                                     .settings = &figure.settings,
                                     .csv = &figure.csv};
-    if (flags->csv && output_write(flags->csv, &figure.csv, &err) != 0)
+    if (flags->csv && text_write_file(flags->csv, figure.csv.data, figure.csv.length, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
-    else if (flags->output && (gnuplot_draw(&job, &picture, &err) != 0 ||
-                               output_write(flags->output, &picture, &err) != 0))
+    else if (flags->output &&
+             (gnuplot_draw(&job, &picture, &err) != 0 ||
+              text_write_file(flags->output, picture.data, picture.length, &err) != 0))
         status = say(EXIT_FAILED, "%s", err.text);
 out:
     text_close(&picture);

@@ -4,7 +4,6 @@
 
 #include "sim/core/mem.h"
 #include "tools/snapsim/options.h"
-#include "tools/snapsim/output.h"
 #include "tools/snapsim/report.h"
 #include "tools/snapsim/snapsim.h"
 #include "tools/snapsim/where.h"
@@ -49,7 +48,7 @@ static int write_report(const char *path, const char *output, const struct words
     if (results_open(&results, path, &err) != 0 || where_apply(&results, where, &err) != 0 ||
         report_write(&results, request, &page, &err) != 0)
         status = say(where_status(&err), "%s", err.text);
-    else if (output_write(output, &page, &err) != 0)
+    else if (text_write_file(output, page.data, page.length, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     results_close(&results);
     text_close(&page);

@@ -34,6 +34,15 @@ static int unknown(const struct options *options, const char *name, struct err *
     return err_set(err, "unknown option '%s'", name);
 }
 
+static bool is_bool(const char *text)
+{
+    static const char *const words[] = {"0", "1", "no", "yes", "false", "true"};
+    for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
+        if (strcmp(text, words[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Takes one option; *used is how many words it took. */
 static int take_option(struct options *options, int left, char **argv, int *used, struct err *err)
 {
@@ -51,6 +60,10 @@ static int take_option(struct options *options, int left, char **argv, int *used
     struct err ignored;
     bool is_setting = !flag && options->config && length > 2 &&
                       config_check_name(name + 2, &entry, &ignored) == 0;
+    if (is_setting && entry->type == PARAM_BOOL && !attached && !is_bool(value)) {
+        value = "1"; /* "--share-system" alone */
+        *used = 1;
+    }
     if (flag && flag->is_set) {
         *used = 1;
         *flag->is_set = true;
@@ -111,7 +124,7 @@ void options_print_flags(const struct flag *flags, FILE *out)
 static void print_entry(const struct param *entry, FILE *out)
 {
     struct text value = {0};
-    if (entry->metavar)
+    if (entry->metavar && entry->type != PARAM_CHOICE)
         text_printf(&value, "%s", entry->metavar);
     for (size_t i = 0; entry->type == PARAM_CHOICE && entry->choice[i]; i++)
         text_printf(&value, "%s%s", i ? "|" : "", entry->choice[i]);
