@@ -86,7 +86,7 @@ setup: ## install what is missing, by package name
 test: setup ## set up, build, and pass every test
 	@$(MAKE) -s check
 
-check: $(PROGRAM) $(TEST_PROGRAMS) tidy ## every test of one build (VARIANT=release|check|asan|tsan)
+check: $(PROGRAM) $(TEST_PROGRAMS) ## every test of one build (VARIANT=release|check|asan|tsan)
 	@tests/run.sh $(BUILD)
 
 asan: ## every test under the address and undefined-behaviour sanitizers

@@ -1,7 +1,6 @@
 /* The part of the CUDA probe that needs no GPU: grid, rotation, statistics, laws, refusals and the
  * calibration file, with a stand-in clock whose times follow known laws. What a stand-in says is
  * labelled simulated. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "sim/core/json.h"
 #include "sim/core/mem.h"
 #include "sim/core/rng.h"
+#include "tests/suite.h"
 #include "tools/probe/kda_reference.h"
 #include "tools/probe/probe_file.h"
 #include "tools/probe/probe_law.h"
@@ -525,9 +525,5 @@ int main(void)
     tcase_add_test(tests, test_file);
     tcase_add_test(tests, test_command);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

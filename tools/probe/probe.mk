@@ -24,10 +24,10 @@ PROBE_SHIM = $(patsubst tools/probe/%,$(BUILD)/tools/probe/%.o,\
 	tools/probe/gpu_host.c))
 PROBE_HOST = $(PROBE_REFERENCE) $(PROBE_PLAIN) $(PROBE_SHIM)
 
-$(BUILD)/tests/test_kda_reference: $(BUILD)/tests/test_kda_reference.o $(PROBE_REFERENCE) $(LIBRARY)
+$(BUILD)/tests/test_kda_reference: $(BUILD)/tests/test_kda_reference.o $(BUILD)/tests/suite.o $(PROBE_REFERENCE) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcheck -lsubunit -lrt $(LDLIBS)
 
-$(BUILD)/tests/test_probe_%: $(BUILD)/tests/test_probe_%.o $(PROBE_HOST) $(LIBRARY)
+$(BUILD)/tests/test_probe_%: $(BUILD)/tests/test_probe_%.o $(BUILD)/tests/suite.o $(PROBE_HOST) $(LIBRARY)
 	$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^ -lcheck -lsubunit -lrt $(LDLIBS)
 
 # With a GPU's own compiler. The C parts are built by the C compiler as everywhere.
