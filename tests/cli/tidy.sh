@@ -1,6 +1,8 @@
 # Style that a machine can check: see tests/tidy.sh.
-cd "$ROOT" && git rev-parse >/dev/null 2>&1 || {
+set -eu
+cd "$ROOT"
+if ! git rev-parse >/dev/null 2>&1; then
     echo "not a git checkout"
     exit 77
-}
-exec sh tests/tidy.sh
+fi
+sh tests/tidy.sh

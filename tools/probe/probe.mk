@@ -27,7 +27,9 @@ PROBE_HOST = $(PROBE_REFERENCE) $(PROBE_PLAIN) $(PROBE_SHIM)
 $(BUILD)/tests/test_kda_reference: $(BUILD)/tests/test_kda_reference.o $(BUILD)/tests/suite.o $(PROBE_REFERENCE) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcheck -lsubunit -lrt $(LDLIBS)
 
-$(BUILD)/tests/test_probe_%: $(BUILD)/tests/test_probe_%.o $(BUILD)/tests/suite.o $(PROBE_HOST) $(LIBRARY)
+# Static patterns: of two rules that match, make could else take the general one for tests.
+$(BUILD)/tests/test_probe_kernels $(BUILD)/tests/test_probe_method: \
+		$(BUILD)/tests/test_probe_%: $(BUILD)/tests/test_probe_%.o $(BUILD)/tests/suite.o $(PROBE_HOST) $(LIBRARY)
 	$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^ -lcheck -lsubunit -lrt $(LDLIBS)
 
 # With a GPU's own compiler. The C parts are built by the C compiler as everywhere.
