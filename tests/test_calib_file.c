@@ -186,6 +186,8 @@ static const struct bad {
     {"\"sm_count\":\t132", "\"sm_count\":\t0", "f:15: sm_count: a number above 0 was expected"},
     {"\"sm_count\":\t132", "\"sm_count\":\t1.5", "f:15: sm_count: a whole number was expected"},
     {"\"value\":\t4.8", "\"value\":\t-4.8", "f:19: value: a number above 0 was expected"},
+    {"\"value\":\t4.1", "\"value\":\t1e-300", "f:47: value: a number above 0 was expected"},
+    {"\"value\":\t4.1", "\"value\":\t1e300", "f:47: value: a number above 0 was expected"},
     {"\"peak_bf16\"", "\"pcie\"", "f:25: pcie: unit: 'GB/s' was expected, found 'TFLOPS'"},
     {"\"TB/s\"", "\"GB/s\"", "f:20: peak_bandwidth: unit: 'TB/s' was expected, found 'GB/s'"},
     {"\t\t\t\"sm_clock_mhz\":\t1980", "\t\t\t\"sm_clock_mhz\":\t-1",

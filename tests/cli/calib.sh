@@ -79,8 +79,8 @@ sed '5s/published/simulated/; 4s/$/"program":{"name":"probe","version":"1","date
 says "simulated" calib show ./simulated.json
 fails 1 "./simulated.json:5: provenance: simulated values come from a stand-in" \
     cost --calib ./simulated.json
-sed '20s/.*/,,/' h200.json >broken.json
-fails 1 "./broken.json:20: JSON was expected" calib check ./broken.json
+head -n 20 h200.json >broken.json
+fails 1 "./broken.json:21: JSON was expected, found 'end of file'" calib check ./broken.json
 
 # Costs: 587.4 us is the law of FlashKDA at 12 heads and 8,192 tokens.
 says "kda recurrence                            587.4 us x   69" cost --tp 8
