@@ -47,7 +47,7 @@ struct sweep {
 int sweep_open(struct sweep *out, const char *path, struct err *err) MUST_CHECK;
 void sweep_close(struct sweep *sweep);
 
-/* Appends "placement=turn capacity=64GiB ...": what is not at its default in this cell. */
+/* Appends " placement=turn capacity=64GiB ...": what is not at its default in this cell. */
 void sweep_describe_cell(const struct sweep *sweep, size_t cell, struct text *out);
 
 #endif
