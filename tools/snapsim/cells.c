@@ -440,6 +440,12 @@ int sweep_open(struct sweep *out, const char *path, struct err *err)
     if (result == 0)
         result = read_top(&reader);
     if (result == 0) {
+        struct text varied = {0};
+        text_add(&varied, "", 0);
+        for (size_t i = 0; i < reader.axis_count; i++)
+            if (reader.axes[i].count > 1)
+                text_printf(&varied, "%s%s", varied.length ? " " : "", reader.axes[i].name);
+        out->varied = varied.data;
         default_trace(&reader);
         result = read_cells(&reader);
     }
@@ -466,6 +472,7 @@ void sweep_close(struct sweep *sweep)
     free(sweep->traces);
     free(sweep->cells);
     free(sweep->name);
+    free(sweep->varied);
     *sweep = (struct sweep){0};
 }
 
@@ -475,5 +482,5 @@ void sweep_describe_cell(const struct sweep *sweep, size_t cell, struct text *ou
         text_printf(out, " label=%s", sweep->cells[cell].label);
     if (sweep->trace_count > 1)
         text_printf(out, " trace=%s", sweep->traces[sweep->cells[cell].trace].text);
-    config_print_changed(&sweep->cells[cell].config, NULL, " ", "=", out);
+    config_print_changed(&sweep->cells[cell].config, sweep->varied, " ", "=", out);
 }
