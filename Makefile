@@ -98,8 +98,8 @@ tidy: ## dependencies between folders, lengths, formatting
 demo: setup all ## the main job on a generated load: one table, two pictures
 	@tools/demo/demo.sh $(abspath build)
 
-bench: $(BUILD)/bench ## speed and memory, as results/bench.md records them
-	@$(BUILD)/bench $(or $(SNAPSIM_SHARED),../shared)/traces $(BUILD)
+bench: $(BUILD)/bench $(PROGRAM) ## speed and memory, as results/bench.md records them
+	@$(BUILD)/bench $(or $(SNAPSIM_SHARED),../shared)/traces $(BUILD) $(PROGRAM)
 
 $(BUILD)/bench: $(BUILD)/tools/bench/bench.o $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
