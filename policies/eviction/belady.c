@@ -20,12 +20,12 @@ struct belady {
     uint32_t *current;  /* by node: its next use after the request that is being served */
 };
 
-static struct rank_key key_of(struct eviction *eviction, holding_id holding)
+static struct heap_key key_of(struct eviction *eviction, holding_id holding)
 {
     const struct belady *belady = eviction->state;
     const struct cache *cache = eviction->cache;
     node_id node = holding_is_kv(cache, holding) ? holding : holding_snapshot(cache, holding)->node;
-    return (struct rank_key){NEVER - belady->current[node], 0, rank_within(cache, holding)};
+    return (struct heap_key){NEVER - belady->current[node], 0, heap_within(cache, holding)};
 }
 
 static node_id path_end(const struct eviction *eviction, uint32_t arrival)

@@ -86,19 +86,38 @@ static void choose_kv_end(const struct cache *cache, struct plan *plan)
     plan->kv_node = workload_node_at(cache->workload, deepest, plan->kv_end);
 }
 
-/* KV pages that are missing on the path now. Room-making may take KV above the hit away again. */
-static uint64_t missing_pages(const struct cache *cache, const struct plan *plan)
+/* What is missing on the path now. Room-making may take KV above the hit away again. */
+struct missing {
+    struct memory_need need;
+    uint64_t kv_tokens;
+};
+
+static struct missing find_missing(const struct cache *cache, const struct plan *plan)
 {
     node_id node = plan->kv_node;
     while (node != NODE_ROOT && cache->nodes[node].resident == 0)
         node = cache->workload->nodes[node].parent;
     uint32_t from = workload_node_start(cache->workload, node) + cache->nodes[node].resident;
-    return cache_pages(cache, from, plan->kv_end, cache->nodes[node].children == 0);
+    return (struct missing){.need = {.kv_pages = cache_pages(cache, from, plan->kv_end,
+                                                             cache->nodes[node].children == 0),
+                                     .snapshots = plan->count - plan->first - plan->present},
+                            .kv_tokens = plan->kv_end > from ? plan->kv_end - from : 0};
 }
 
-static uint64_t new_snapshots(const struct plan *plan)
+/* Whether these bytes would fit without pages and places: if they do, what is dropped or refused
+ * is the price of the memory strategy. */
+static bool fits_as_bytes(const struct cache *cache, uint64_t kv_tokens, uint64_t snapshots)
 {
-    return plan->count - plan->first - plan->present;
+    const struct memory *memory = &cache->memory;
+    return kv_tokens * memory->kv_bytes_per_token + snapshots * memory->snapshot_bytes +
+               cache->live_states * memory->state_bytes <=
+           memory->capacity_bytes;
+}
+
+static void count_uncached(struct cache *cache, bool bytes_fit)
+{
+    cache->counters.uncached_requests++;
+    cache->counters.split_uncached += bytes_fit;
 }
 
 /* Step 2. Gives up shallower snapshots until the request fits alone; false if it never does. */
@@ -107,18 +126,18 @@ static bool reduce(struct cache *cache, struct plan *plan)
     uint64_t pages = cache_pages(cache, 0, plan->kv_end, true);
     uint64_t consumed = plan->lookup->snapshot != SNAPSHOT_NONE;
     size_t least = cache->kv_is_holding ? 0 : 1; /* without a snapshot, dropped KV is no use */
-    while (plan->count > plan->first) {
-        uint64_t snapshots = consumed + (plan->count - plan->first);
-        struct memory_need need = {pages, snapshots};
+    for (;;) {
+        size_t snapshots = plan->count - plan->first;
+        struct memory_need need = {pages, consumed + snapshots, cache->live_states};
         if (cache->memory.ops->fits_empty(&cache->memory, need))
             return true;
-        if (plan->count - plan->first <= least)
-            return false;
+        if (snapshots <= least)
+            break;
         plan->first++;
         cache->counters.snapshots_refused++;
     }
-    struct memory_need need = {pages, consumed};
-    return cache->memory.ops->fits_empty(&cache->memory, need);
+    count_uncached(cache, fits_as_bytes(cache, plan->kv_end, consumed + least));
+    return false;
 }
 
 static void pin(struct cache *cache, const struct plan *plan, bool pinned)
@@ -133,32 +152,43 @@ static void pin(struct cache *cache, const struct plan *plan, bool pinned)
 static bool drop_one(struct cache *cache, const struct memory_shortage *shortage)
 {
     struct eviction *eviction = &cache->eviction;
-    struct victim victim = eviction->ops->choose(eviction, shortage->part);
+    enum part part = shortage->part;
+    struct victim victim = eviction->ops->choose(eviction, part);
+    if (victim.holding == HOLDING_NONE && shortage->other_helps) {
+        part = PART_ANY;
+        victim = eviction->ops->choose(eviction, part);
+    }
     if (victim.holding == HOLDING_NONE)
         return false;
-    assert(holding_droppable(cache, victim.holding));
-    if (holding_is_kv(cache, victim.holding)) {
-        uint64_t snapshots = cache->live_snapshots;
+    assert(holding_droppable(cache, victim.holding, part));
+    if (holding_is_kv(cache, victim.holding))
         store_drop_kv(cache, victim.holding, shortage->kv_pages, victim.down_to);
-        cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
-    } else {
+    else
         store_drop_snapshot(cache, victim.holding - cache->workload->node_count);
-        cache->counters.snapshots_evicted++;
-    }
     return true;
 }
 
 /* Step 4. */
 static bool make_room(struct cache *cache, const struct plan *plan)
 {
+    const struct memory_ops *memory = cache->memory.ops;
     struct memory_shortage shortage;
     for (;;) {
-        struct memory_need need = {missing_pages(cache, plan), new_snapshots(plan)};
-        if (!cache->memory.ops->falls_short(&cache->memory, need, &shortage))
+        struct missing missing = find_missing(cache, plan);
+        if (!memory->falls_short(&cache->memory, missing.need, &shortage))
             return true;
-        while (cache->memory.ops->falls_short(&cache->memory, need, &shortage))
-            if (!drop_one(cache, &shortage))
+        while (memory->falls_short(&cache->memory, missing.need, &shortage)) {
+            bool bytes_fit = fits_as_bytes(cache, cache->kv_tokens + missing.kv_tokens,
+                                           cache->live_snapshots + missing.need.snapshots);
+            uint64_t snapshots = cache->live_snapshots;
+            cache->wants = shortage.wants;
+            if (!drop_one(cache, &shortage)) {
+                count_uncached(cache, bytes_fit);
                 return false;
+            }
+            cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
+            cache->counters.split_evictions += bytes_fit;
+        }
     }
 }
 
@@ -230,10 +260,16 @@ static void replace_newest(struct cache *cache, const struct plan *plan)
 static void trim(struct cache *cache)
 {
     struct memory_shortage shortage;
-    struct memory_need nothing = {0, 0};
-    while (cache->memory.ops->falls_short(&cache->memory, nothing, &shortage))
+    struct memory_need nothing = {0};
+    uint64_t snapshots = cache->live_snapshots;
+    while (cache->memory.ops->falls_short(&cache->memory, nothing, &shortage)) {
+        bool bytes_fit = fits_as_bytes(cache, cache->kv_tokens, cache->live_snapshots);
+        cache->wants = shortage.wants;
         if (!drop_one(cache, &shortage))
             assert(!"everything is droppable when nothing is pinned");
+        cache->counters.split_evictions += bytes_fit;
+    }
+    cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
 }
 
 void cache_admit(struct cache *cache, const struct request *request, const struct lookup *lookup,
@@ -249,10 +285,8 @@ void cache_admit(struct cache *cache, const struct request *request, const struc
     choose_kv_end(cache, &plan);
     if (plan.kv_end == 0)
         return;
-    if (!refuses && !reduce(cache, &plan)) {
-        cache->counters.uncached_requests++;
+    if (!refuses && !reduce(cache, &plan))
         return;
-    }
     collect_path(cache, &plan);
     for_each_wanted(cache, &plan, pin_present);
     pin(cache, &plan, true);
@@ -262,8 +296,6 @@ void cache_admit(struct cache *cache, const struct request *request, const struc
     else
         for_each_wanted(cache, &plan, unpin_present);
     pin(cache, &plan, false);
-    if (!fits)
-        cache->counters.uncached_requests++;
     if (fits)
         replace_newest(cache, &plan);
     if (refuses)

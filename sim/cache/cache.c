@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sim/core/mem.h"
+#include "sim/core/units.h"
 
 struct cache *cache_open(const struct workload *workload, const struct cache_settings *settings,
                          const struct memory *memory)
@@ -12,6 +13,7 @@ struct cache *cache_open(const struct workload *workload, const struct cache_set
     cache->settings = *settings;
     cache->kv_is_holding = !settings->recurrent || settings->keep_orphans;
     cache->memory = *memory;
+    cache->tracks_ends = !cache->kv_is_holding && (memory->ops->flags & MEMORY_BY_PART);
     cache->nodes = mem_array(workload->node_count, sizeof *cache->nodes);
     cache->pinned_node = NODE_ROOT;
     return cache;
@@ -42,15 +44,61 @@ uint32_t holding_position(const struct cache *cache, holding_id holding)
     return workload_node_start(cache->workload, holding) + cache->nodes[holding].resident;
 }
 
-bool holding_droppable(const struct cache *cache, holding_id holding)
+bool holding_droppable(const struct cache *cache, holding_id holding, enum part wanted)
 {
     if (!holding_is_kv(cache, holding)) {
         const struct snapshot *snapshot = holding_snapshot(cache, holding);
-        return snapshot->live && !snapshot->pinned;
+        if (!snapshot->live || snapshot->pinned)
+            return false;
+        return wanted != PART_KV ||
+               (!cache->kv_is_holding &&
+                snapshot_ends_path(cache, holding - cache->workload->node_count));
     }
     const struct cache_node *node = &cache->nodes[holding];
-    if (node->resident == 0 || node->children > 0)
+    if (node->resident == 0 || node->children > 0 || wanted == PART_SNAPSHOT)
         return false;
     return holding != cache->pinned_node ||
            holding_position(cache, holding) > cache->pinned_position;
+}
+
+uint32_t cache_path_end(const struct cache *cache, node_id node)
+{
+    while (node != NODE_ROOT && cache->nodes[node].resident == 0)
+        node = cache->workload->nodes[node].parent;
+    if (cache->nodes[node].children > 0 || cache->nodes[node].snapshots == 0)
+        return SNAPSHOT_NONE;
+    return cache->nodes[node].snapshots - 1;
+}
+
+struct cache_bytes cache_count_bytes(const struct cache *cache)
+{
+    const struct memory *memory = &cache->memory;
+    struct cache_bytes bytes = {.kv = cache->kv_tokens * memory->kv_bytes_per_token,
+                                .snapshots = cache->live_snapshots * memory->snapshot_bytes,
+                                .live = cache->live_states * memory->state_bytes};
+    bytes.padding = memory->used_bytes - bytes.kv - bytes.snapshots - bytes.live;
+    if (memory->capacity_bytes == UNITS_UNLIMITED)
+        return bytes;
+    bytes.free = memory->capacity_bytes - memory->used_bytes;
+    if (memory->ops->unusable_bytes)
+        bytes.external = memory->ops->unusable_bytes(memory, cache->wants);
+    bytes.free -= bytes.external;
+    return bytes;
+}
+
+bool cache_add_live_state(struct cache *cache)
+{
+    struct memory_need need = {.live_states = 1};
+    struct memory_shortage shortage;
+    if (cache->memory.ops->falls_short(&cache->memory, need, &shortage))
+        return false;
+    cache->memory.ops->live_add(&cache->memory);
+    cache->live_states++;
+    return true;
+}
+
+void cache_drop_live_state(struct cache *cache)
+{
+    cache->memory.ops->live_drop(&cache->memory);
+    cache->live_states--;
 }

@@ -47,8 +47,9 @@ struct snapshot {
 };
 
 struct cache_settings {
-    bool recurrent;    /* the model has recurrent layers: a hit needs a snapshot */
-    bool keep_orphans; /* KV is stored whether or not a snapshot needs it */
+    bool recurrent;      /* the model has recurrent layers: a hit needs a snapshot */
+    bool keep_orphans;   /* KV is stored whether or not a snapshot needs it */
+    uint64_t match_unit; /* tokens to which hits without recurrent layers are cut; 0: pages */
     uint64_t min_compute_tokens;
 };
 
@@ -58,6 +59,16 @@ struct cache_counters {
     uint64_t uncached_requests;
     uint64_t lookups, node_visits;
     uint64_t peak_bytes;
+    /* Of the above, what happened though the bytes alone, without pages and places, would do. */
+    uint64_t split_evictions, split_uncached;
+};
+
+/* Where the bytes of the capacity are; they add up to it (to what is in use, if unlimited). */
+struct cache_bytes {
+    uint64_t kv, snapshots, live;
+    uint64_t padding;  /* in use, and holding nothing */
+    uint64_t external; /* free, but of no use to what last could not be placed */
+    uint64_t free;
 };
 
 /* Read freely; written only by the files of sim/cache. */
@@ -65,6 +76,7 @@ struct cache {
     const struct workload *workload;
     struct cache_settings settings;
     bool kv_is_holding;
+    bool tracks_ends; /* policies must know the snapshots at the ends of paths */
     struct cache_node *nodes;
     struct snapshot *snapshots;
     uint32_t snapshot_count; /* slots in use or free */
@@ -72,6 +84,8 @@ struct cache {
     uint32_t snapshot_free; /* 1 + the first free slot, or 0 */
     uint32_t live_snapshots;
     uint64_t kv_tokens, kv_pages; /* resident */
+    uint32_t live_states;         /* of running requests */
+    enum part wants;              /* what last could not be placed */
     struct memory memory;
     struct eviction eviction;
     size_t holding_capacity;
@@ -101,6 +115,10 @@ struct cache *cache_open(const struct workload *workload, const struct cache_set
                          const struct memory *memory);
 void cache_close(struct cache *cache);
 
+/* Takes room for the live state of a request that starts; false if there is none. */
+bool cache_add_live_state(struct cache *cache);
+void cache_drop_live_state(struct cache *cache);
+
 /* Finds the hit of a prompt and tells the eviction policy what it uses. */
 struct lookup cache_lookup(struct cache *cache, const struct request *request);
 
@@ -122,9 +140,25 @@ static inline const struct snapshot *holding_snapshot(const struct cache *cache,
 /* Where a holding ends: a snapshot's position, or the end of the node's resident KV. */
 uint32_t holding_position(const struct cache *cache, holding_id holding);
 
-/* Whether it exists and may go now: a snapshot that is not pinned, or KV at the end of its path
- * that is not pinned altogether. */
-bool holding_droppable(const struct cache *cache, holding_id holding);
+/* Whether it exists, may go now, and helps when `wanted` is short:
+ *     PART_ANY       a snapshot that is not pinned, or KV at the end of its path that is not pinned
+ *                    altogether
+ *     PART_SNAPSHOT  of these, the snapshots
+ *     PART_KV        the KV; where KV is no holding, the snapshots with which KV leaves */
+bool holding_droppable(const struct cache *cache, holding_id holding, enum part wanted);
+
+/* Whether nothing is resident beyond a snapshot: then its KV leaves with it, where orphans do. */
+static inline bool snapshot_ends_path(const struct cache *cache, uint32_t snapshot)
+{
+    return cache->snapshots[snapshot].deeper == 0 &&
+           cache->nodes[cache->snapshots[snapshot].node].children == 0;
+}
+
+/* The snapshot at the end of the path whose deepest resident node is `node` or the next above it;
+ * SNAPSHOT_NONE if the path goes on, or ends without one. */
+uint32_t cache_path_end(const struct cache *cache, node_id node);
+
+struct cache_bytes cache_count_bytes(const struct cache *cache);
 
 /* For memory: pages of [from, to) on one path. at_end: from is the bare end of resident KV, so a
  * page that it cuts is held already; otherwise the branch needs its own copy of that page. */

@@ -24,16 +24,18 @@ static void find_snapshot(struct cache *cache, node_id node, uint32_t limit, str
     }
 }
 
-/* Without recurrent layers the match itself is the hit, cut to whole pages. */
+/* Without recurrent layers the match itself is the hit, cut to whole pages, or to the
+ * match unit. */
 static void cut_match(const struct cache *cache, uint32_t limit, struct lookup *found)
 {
     uint32_t hit = found->match_tokens;
-    uint32_t page = (uint32_t)cache->memory.page_tokens;
-    bool whole_blocks = cache->memory.pages_are_blocks && hit <= limit;
+    uint64_t match_unit = cache->settings.match_unit;
+    uint32_t unit = (uint32_t)(match_unit ? match_unit : cache->memory.page_tokens);
+    bool whole_blocks = cache->memory.pages_are_blocks && !match_unit && hit <= limit;
     if (hit > limit)
         hit = limit;
     if (!whole_blocks)
-        hit -= hit % page;
+        hit -= hit % unit;
     found->hit_tokens = hit;
     found->asked = found->match_tokens < limit ? found->match_tokens : limit;
     found->hit_node = workload_node_at(cache->workload, found->match_node, hit);

@@ -65,7 +65,7 @@ static void shrink(struct cache *cache, node_id node, uint32_t resident)
     cache->kv_tokens -= to - from;
     cache->kv_pages -= pages;
     cache->counters.kv_tokens_evicted += to - from;
-    cache->memory.ops->kv_shrink(&cache->memory, node, pages);
+    cache->memory.ops->kv_shrink(&cache->memory, node, pages, resident == 0);
     if (resident == 0 && cache->kv_is_holding)
         cache->eviction.ops->gone(&cache->eviction, node);
 }
@@ -182,7 +182,7 @@ void store_drop_snapshot(struct cache *cache, uint32_t snapshot)
     cache->live_snapshots--;
 #endif
     cache->memory.ops->snapshot_drop(&cache->memory, snapshot);
-    cache->eviction.ops->gone(&cache->eviction, snapshot_holding(cache, snapshot));
     if (!cache->kv_is_holding)
         drop_orphans(cache, node);
+    cache->eviction.ops->gone(&cache->eviction, snapshot_holding(cache, snapshot));
 }

@@ -27,6 +27,8 @@ struct config {
     char *page_tokens; /* "auto", "trace" or a number */
     unsigned orphans, index, engine;
     uint64_t snapshot_grain; /* tokens; 0: interior positions 64, ends exact */
+    uint64_t match_unit;     /* tokens; 0: pages, or exact */
+    uint64_t slots_per_request;
     uint64_t min_compute_tokens;
 
     unsigned replies, partial_blocks;

@@ -1,7 +1,9 @@
 /* replay.h - the replay engine: each request is complete before the next; time only orders.
  *
  * For each arrival: look up, let the placement name positions, store, count. Fast; for hit rates
- * and for searching policies. Live states take no room here. */
+ * and for searching policies. Live states take no room here, unless --slots-per-request says how
+ * many of them each request has; as requests are served one by one, that is room for one request.
+ */
 #ifndef SNAPSIM_REPLAY_H
 #define SNAPSIM_REPLAY_H
 
@@ -32,6 +34,13 @@ struct request_result {
     struct outcome outcome;
     uint64_t snapshots_taken; /* by this request */
     uint64_t used_bytes;      /* after it */
+    struct cache_bytes bytes; /* the same by kind; only for an observer */
+};
+
+/* Means over time of where the bytes were, in the order of struct cache_bytes; if all requests came
+ * at one moment, over requests. */
+struct mean_bytes {
+    uint64_t kv, snapshots, live, padding, external, free;
 };
 
 struct result {
@@ -39,7 +48,9 @@ struct result {
     struct outcome sum;
     struct cache_counters cache;
     uint64_t snapshots_hit;
-    uint64_t digest; /* of every request's outcome, in order */
+    struct mean_bytes mean;
+    uint64_t moved_bytes, moved_places, quota_bytes; /* of the memory strategy: see memory.h */
+    uint64_t digest;                                 /* of every request's outcome, in order */
 
     /* What the settings resolved to. */
     struct config config; /* plug-ins with all their parameters, arrival, page-tokens */
