@@ -67,8 +67,9 @@ struct memory {
 };
 
 enum {
-    MEMORY_BY_PART = 1, /* shortages name parts: policies must know the ends of paths */
-    MEMORY_PLACED = 2,  /* pages have places: nothing may be stored before there is room */
+    MEMORY_EXACT = 1,   /* bytes are bytes: nothing is lost to pages or places */
+    MEMORY_BY_PART = 2, /* shortages name parts: policies must know the ends of paths */
+    MEMORY_PLACED = 4,  /* pages have places: nothing may be stored before there is room */
 };
 
 struct memory_ops {

@@ -1,23 +1,24 @@
 /* lru:refresh=hit|path|both - the least recently used holding leaves first.
  *
- * Two lists from oldest to youngest, of KV and of snapshots; the older of both fronts leaves, KV
- * before snapshots of the same request. Within a request the order is: KV deepest to shallowest,
- * then snapshots shallowest to deepest (eviction.h). KV that is used comes deepest first and goes
- * to the young end; KV that is added later, above nothing that was there, is deeper still and
- * belongs just before it, so the list remembers that place.
+ * One list from oldest to youngest holds both kinds. Within a request the order is: KV deepest to
+ * shallowest, then snapshots shallowest to deepest (eviction.h). KV that is used comes deepest
+ * first and goes to the young end; KV that is added later, above nothing that was there, is deeper
+ * still and belongs just before it, so the list remembers that place.
  *
  * refresh says what a look-up renews among snapshots: `hit` only the one it starts from (the rest
  * of the path served nobody), `path` all on the path, `both` all, with the consumed one youngest.
  * KV of the path is renewed in every case: up to the hit it is used, above it is computed anew.
  *
- * Where snapshots are the only holdings, and a memory strategy asks for KV, only a snapshot at the
- * end of its path helps: those also stand in a heap by age. A snapshot enters it when it becomes
- * such an end, and is thrown away when it comes up and is not one any more, or has been used since.
- */
+ * For a memory strategy whose shortages name a part, each kind has a list of its own, and the older
+ * of both fronts leaves when either kind helps. Where snapshots are the only holdings, and KV is
+ * short, only a snapshot at the end of its path helps: those also stand in a heap by age. A
+ * snapshot enters it when it becomes such an end, and is thrown away when it comes up and is not
+ * one any more, or has been used since. */
 #include <stdlib.h>
 
 #include "policies/eviction/heap.h"
 #include "sim/cache/cache.h"
+#include "sim/core/mem.h"
 
 struct lru {
     unsigned refresh;
@@ -35,7 +36,6 @@ static const struct param params[] = {
 /* Links are 1 + holding, 0 for none. */
 struct link {
     uint32_t older, younger;
-    uint32_t arrival; /* of the request that added or used it last */
 };
 
 struct list {
@@ -43,10 +43,15 @@ struct list {
 };
 
 struct lists {
-    struct list kv, snapshots;
+    bool by_part;
+    struct list kv, snapshots; /* unless by_part, the first holds both */
     uint32_t
         kv_place; /* where this request's next, deeper KV goes: just before it; 0: at the end */
+
+    /* Only by_part: */
     uint32_t arrival;
+    uint32_t *arrivals; /* by holding: of the request that added or used it last */
+    size_t arrivals_capacity;
     struct heap ends;
 };
 
@@ -58,13 +63,14 @@ static struct link *link_of(const struct eviction *lru, uint32_t link)
 static struct list *list_of(const struct eviction *lru, holding_id holding)
 {
     struct lists *lists = lru->state;
-    return holding_is_kv(lru->cache, holding) ? &lists->kv : &lists->snapshots;
+    return !lists->by_part || holding_is_kv(lru->cache, holding) ? &lists->kv : &lists->snapshots;
 }
 
 static int init(struct eviction *lru, struct err *err)
 {
     (void)err;
     const struct lru *settings = lru->settings;
+    ((struct lists *)lru->state)->by_part = lru->cache->memory.ops->flags & MEMORY_BY_PART;
     lru->refreshes_path = settings->refresh != REFRESH_HIT;
     lru->consumed_last = settings->refresh == REFRESH_BOTH;
     return 0;
@@ -72,7 +78,9 @@ static int init(struct eviction *lru, struct err *err)
 
 static void fini(struct eviction *lru)
 {
-    free(((struct lists *)lru->state)->ends.entries);
+    struct lists *lists = lru->state;
+    free(lists->arrivals);
+    free(lists->ends.entries);
 }
 
 static void begin(struct eviction *lru, uint32_t arrival)
@@ -87,7 +95,6 @@ static void insert(struct eviction *lru, uint32_t link, uint32_t before)
 {
     struct list *list = list_of(lru, link - 1);
     struct link *here = link_of(lru, link);
-    here->arrival = ((const struct lists *)lru->state)->arrival;
     here->younger = before;
     here->older = before ? link_of(lru, before)->older : list->youngest;
     if (here->older)
@@ -119,25 +126,39 @@ static void take_out(struct eviction *lru, holding_id holding)
 
 static struct heap_key age_of(const struct eviction *lru, holding_id holding)
 {
-    return (struct heap_key){link_of(lru, holding + 1)->arrival, 0,
-                             heap_within(lru->cache, holding)};
+    const struct lists *lists = lru->state;
+    return (struct heap_key){lists->arrivals[holding], 0, heap_within(lru->cache, holding)};
 }
 
 static void enter_end(struct eviction *lru, uint32_t snapshot)
 {
-    const struct cache *cache = lru->cache;
-    holding_id holding = cache->workload->node_count + snapshot;
-    if (snapshot != SNAPSHOT_NONE && snapshot_ends_path(cache, snapshot))
+    holding_id holding = lru->cache->workload->node_count + snapshot;
+    if (snapshot_ends_path(lru->cache, snapshot))
         heap_put(&((struct lists *)lru->state)->ends,
                  (struct heap_entry){age_of(lru, holding), holding, 0});
+}
+
+/* Only by_part: the holding is as young as this request, and may be the end of its path. */
+static void renew(struct eviction *lru, holding_id holding)
+{
+    struct lists *lists = lru->state;
+    const struct cache *cache = lru->cache;
+    lists->arrivals = mem_grow(lists->arrivals, &lists->arrivals_capacity, (size_t)holding + 1,
+                               sizeof *lists->arrivals);
+    lists->arrivals[holding] = lists->arrival;
+    if (cache->tracks_ends)
+        enter_end(lru, holding - cache->workload->node_count);
 }
 
 static void gone(struct eviction *lru, holding_id holding)
 {
     const struct cache *cache = lru->cache;
     take_out(lru, holding);
-    if (cache->tracks_ends && !holding_is_kv(cache, holding))
-        enter_end(lru, cache_path_end(cache, holding_snapshot(cache, holding)->node));
+    if (cache->tracks_ends) {
+        uint32_t end = cache_path_end(cache, holding_snapshot(cache, holding)->node);
+        if (end != SNAPSHOT_NONE)
+            enter_end(lru, end);
+    }
 }
 
 static void added(struct eviction *lru, holding_id holding, uint32_t from)
@@ -146,32 +167,27 @@ static void added(struct eviction *lru, holding_id holding, uint32_t from)
     const struct cache *cache = lru->cache;
     if (!holding_is_kv(cache, holding)) {
         insert(lru, holding + 1, 0);
-        if (cache->tracks_ends)
-            enter_end(lru, holding - cache->workload->node_count);
-        return;
+    } else {
+        if (from > workload_node_start(cache->workload, holding))
+            return; /* it was used by the look-up, and stands where it belongs */
+        insert(lru, holding + 1, lists->kv_place);
+        lists->kv_place = holding + 1;
     }
-    if (from > workload_node_start(cache->workload, holding))
-        return; /* it was used by the look-up, and stands where it belongs */
-    insert(lru, holding + 1, lists->kv_place);
-    lists->kv_place = holding + 1;
+    if (lists->by_part)
+        renew(lru, holding);
 }
 
 static void used(struct eviction *lru, holding_id holding)
 {
     struct lists *lists = lru->state;
-    const struct cache *cache = lru->cache;
     if (list_of(lru, holding)->youngest != holding + 1) {
         take_out(lru, holding);
         insert(lru, holding + 1, 0);
-    } else {
-        link_of(lru, holding + 1)->arrival = lists->arrival;
     }
-    if (holding_is_kv(cache, holding)) {
-        if (lists->kv_place == 0)
-            lists->kv_place = holding + 1;
-    } else if (cache->tracks_ends) {
-        enter_end(lru, holding - cache->workload->node_count);
-    }
+    if (lists->kv_place == 0 && holding_is_kv(lru->cache, holding))
+        lists->kv_place = holding + 1;
+    if (lists->by_part)
+        renew(lru, holding);
 }
 
 static uint32_t oldest_of(const struct eviction *lru, const struct list *list, enum part wanted)
@@ -202,43 +218,53 @@ static struct victim choose(struct eviction *lru, enum part wanted)
 {
     const struct lists *lists = lru->state;
     uint32_t kv = 0, snapshot = 0;
-    if (wanted == PART_KV && !lru->cache->kv_is_holding)
-        snapshot = oldest_end(lru);
-    else if (wanted != PART_KV)
-        snapshot = oldest_of(lru, &lists->snapshots, wanted);
     if (wanted != PART_SNAPSHOT)
         kv = oldest_of(lru, &lists->kv, wanted);
-    if (kv && (!snapshot || link_of(lru, kv)->arrival <= link_of(lru, snapshot)->arrival))
-        return (struct victim){kv - 1, 0};
-    return (struct victim){snapshot ? snapshot - 1 : HOLDING_NONE, 0};
+    if (!lists->by_part)
+        return (struct victim){kv ? kv - 1 : HOLDING_NONE, 0};
+    if (wanted != PART_KV)
+        snapshot = oldest_of(lru, &lists->snapshots, wanted);
+    else if (lru->cache->tracks_ends)
+        snapshot = oldest_end(lru);
+    if (kv && snapshot && lists->arrivals[snapshot - 1] < lists->arrivals[kv - 1])
+        kv = 0;
+    uint32_t link = kv ? kv : snapshot;
+    return (struct victim){link ? link - 1 : HOLDING_NONE, 0};
 }
 
-/* How many stand in a list, all linked both ways and in order of age; UINT64_MAX if not. */
-static uint64_t count_list(const struct eviction *lru, const struct list *list)
+/* Counts what stands in a list; fails unless all is linked both ways, and in order of age. */
+static int count_list(const struct eviction *lru, const struct list *list, uint64_t *kv,
+                      uint64_t *snapshots, struct err *err)
 {
-    uint64_t count = 0;
+    const struct lists *lists = lru->state;
     uint32_t before = 0;
     for (uint32_t link = list->oldest; link; link = link_of(lru, link)->younger) {
-        if (link_of(lru, link)->older != before ||
-            (before && link_of(lru, before)->arrival > link_of(lru, link)->arrival))
-            return UINT64_MAX;
+        if (link_of(lru, link)->older != before)
+            return err_set(err, "lru: holding %u is not linked back", link - 1);
+        if (lists->by_part && before && lists->arrivals[before - 1] > lists->arrivals[link - 1])
+            return err_set(err, "lru: holding %u is younger than the next", before - 1);
         before = link;
-        count++;
+        bool is_kv = holding_is_kv(lru->cache, link - 1);
+        *kv += is_kv;
+        *snapshots += !is_kv;
     }
-    return before == list->youngest ? count : UINT64_MAX;
+    return before == list->youngest ? 0 : err_set(err, "lru: a list ends too early");
 }
 
 static int check(const struct eviction *lru, struct err *err)
 {
     const struct lists *lists = lru->state;
     const struct cache *cache = lru->cache;
-    uint64_t kv = 0;
+    uint64_t kv = 0, snapshots = 0, resident = 0;
+    if (count_list(lru, &lists->kv, &kv, &snapshots, err) != 0 ||
+        count_list(lru, &lists->snapshots, &kv, &snapshots, err) != 0)
+        return -1;
     for (node_id node = 1; cache->kv_is_holding && node < cache->workload->node_count; node++)
-        kv += cache->nodes[node].resident > 0;
-    if (count_list(lru, &lists->kv) != kv)
-        return err_set(err, "lru: the list of KV is damaged");
-    if (count_list(lru, &lists->snapshots) != cache->live_snapshots)
-        return err_set(err, "lru: the list of snapshots is damaged");
+        resident += cache->nodes[node].resident > 0;
+    if (snapshots != cache->live_snapshots || kv != resident)
+        return err_set(err, "lru: the lists hold %llu snapshots of %u, %llu KV nodes of %llu",
+                       (unsigned long long)snapshots, cache->live_snapshots, (unsigned long long)kv,
+                       (unsigned long long)resident);
     return 0;
 }
 

@@ -73,4 +73,5 @@ const struct memory_ops memory_equal = {
                .state_size = sizeof(struct pool)},
     .init = init,
     POOL_HOOKS,
+    .unusable_bytes = pool_unusable_bytes,
 };

@@ -60,6 +60,7 @@ const struct memory_ops memory_max = {
                .state_size = sizeof(struct pool)},
     .init = init_max,
     POOL_HOOKS,
+    .unusable_bytes = pool_unusable_bytes,
 };
 
 const struct memory_ops memory_gcd = {
@@ -68,4 +69,5 @@ const struct memory_ops memory_gcd = {
                .state_size = sizeof(struct pool)},
     .init = init_gcd,
     POOL_HOOKS,
+    .unusable_bytes = pool_unusable_bytes,
 };

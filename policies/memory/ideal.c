@@ -20,6 +20,7 @@ const struct memory_ops memory_ideal = {
     .plugin = {.name = "ideal",
                .summary = "bytes are bytes: no pages, no waste; the reference",
                .state_size = sizeof(struct pool)},
+    .flags = MEMORY_EXACT,
     .init = init,
     POOL_HOOKS,
 };

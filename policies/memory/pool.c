@@ -49,8 +49,9 @@ bool pool_falls_short(struct memory *memory, struct memory_need need,
     uint64_t wanted = pool->used + units_of(pool, need);
     if (wanted <= pool->units)
         return false;
-    uint64_t page = pool->per_kv_page > 0 ? pool->per_kv_page : 1;
-    *shortage = (struct memory_shortage){.kv_pages = pool_ceil(wanted - pool->units, page)};
+    uint64_t missing = wanted - pool->units;
+    *shortage = (struct memory_shortage){
+        .kv_pages = pool->per_kv_page > 1 ? pool_ceil(missing, pool->per_kv_page) : missing};
     return true;
 }
 

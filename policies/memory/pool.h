@@ -38,11 +38,11 @@ void pool_live_drop(struct memory *memory);
 uint64_t pool_expected_bytes(const struct memory *memory, struct memory_need held);
 uint64_t pool_unusable_bytes(const struct memory *memory, enum part part);
 
-/* The hooks of a strategy that is a pool, for its table. */
+/* The hooks of a strategy that is a pool, for its table; unusable_bytes apart. */
 #define POOL_HOOKS                                                                                 \
     .fits_empty = pool_fits_empty, .falls_short = pool_falls_short, .kv_grow = pool_kv_grow,       \
     .kv_shrink = pool_kv_shrink, .snapshot_add = pool_snapshot_add,                                \
     .snapshot_drop = pool_snapshot_drop, .live_add = pool_live_add, .live_drop = pool_live_drop,   \
-    .expected_bytes = pool_expected_bytes, .unusable_bytes = pool_unusable_bytes
+    .expected_bytes = pool_expected_bytes
 
 #endif

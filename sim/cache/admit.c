@@ -172,24 +172,29 @@ static bool drop_one(struct cache *cache, const struct memory_shortage *shortage
 static bool make_room(struct cache *cache, const struct plan *plan)
 {
     const struct memory_ops *memory = cache->memory.ops;
+    uint64_t snapshots = cache->live_snapshots;
     struct memory_shortage shortage;
     for (;;) {
         struct missing missing = find_missing(cache, plan);
         if (!memory->falls_short(&cache->memory, missing.need, &shortage))
-            return true;
-        while (memory->falls_short(&cache->memory, missing.need, &shortage)) {
-            bool bytes_fit = fits_as_bytes(cache, cache->kv_tokens + missing.kv_tokens,
-                                           cache->live_snapshots + missing.need.snapshots);
-            uint64_t snapshots = cache->live_snapshots;
+            break;
+        bool bytes_fit = false; /* once they do, they do until all is dropped that must be */
+        do {
+            if (!bytes_fit && !(memory->flags & MEMORY_EXACT))
+                bytes_fit = fits_as_bytes(cache, cache->kv_tokens + missing.kv_tokens,
+                                          cache->live_snapshots + missing.need.snapshots);
             cache->wants = shortage.wants;
+            cache->counters.split_evictions += bytes_fit;
             if (!drop_one(cache, &shortage)) {
+                cache->counters.split_evictions -= bytes_fit;
+                cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
                 count_uncached(cache, bytes_fit);
                 return false;
             }
-            cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
-            cache->counters.split_evictions += bytes_fit;
-        }
+        } while (memory->falls_short(&cache->memory, missing.need, &shortage));
     }
+    cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
+    return true;
 }
 
 static void unpin_present(struct cache *cache, struct plan *plan,

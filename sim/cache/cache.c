@@ -70,6 +70,14 @@ uint32_t cache_path_end(const struct cache *cache, node_id node)
     return cache->nodes[node].snapshots - 1;
 }
 
+uint64_t cache_external_bytes(const struct cache *cache)
+{
+    const struct memory *memory = &cache->memory;
+    if (memory->ops->unusable_bytes == NULL || memory->capacity_bytes == UNITS_UNLIMITED)
+        return 0;
+    return memory->ops->unusable_bytes(memory, cache->wants);
+}
+
 struct cache_bytes cache_count_bytes(const struct cache *cache)
 {
     const struct memory *memory = &cache->memory;
@@ -79,10 +87,8 @@ struct cache_bytes cache_count_bytes(const struct cache *cache)
     bytes.padding = memory->used_bytes - bytes.kv - bytes.snapshots - bytes.live;
     if (memory->capacity_bytes == UNITS_UNLIMITED)
         return bytes;
-    bytes.free = memory->capacity_bytes - memory->used_bytes;
-    if (memory->ops->unusable_bytes)
-        bytes.external = memory->ops->unusable_bytes(memory, cache->wants);
-    bytes.free -= bytes.external;
+    bytes.external = cache_external_bytes(cache);
+    bytes.free = memory->capacity_bytes - memory->used_bytes - bytes.external;
     return bytes;
 }
 

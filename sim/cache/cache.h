@@ -159,6 +159,7 @@ static inline bool snapshot_ends_path(const struct cache *cache, uint32_t snapsh
 uint32_t cache_path_end(const struct cache *cache, node_id node);
 
 struct cache_bytes cache_count_bytes(const struct cache *cache);
+uint64_t cache_external_bytes(const struct cache *cache); /* that part of them */
 
 /* For memory: pages of [from, to) on one path. at_end: from is the bare end of resident KV, so a
  * page that it cuts is held already; otherwise the branch needs its own copy of that page. */

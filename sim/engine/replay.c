@@ -8,11 +8,12 @@
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
 
-/* Bytes by kind, times nanoseconds; 128 bits, because a terabyte for a day does not fit in 64. */
-__extension__ typedef unsigned __int128 byte_sum;
+/* Amounts times nanoseconds; 128 bits, because a terabyte for a day does not fit in 64. */
+__extension__ typedef unsigned __int128 time_sum;
 
-struct byte_sums {
-    byte_sum kv, snapshots, live, padding, external, free;
+/* From these all bytes by kind follow. */
+struct time_sums {
+    time_sum kv_tokens, snapshots, live_states, used_bytes, external_bytes;
     uint64_t duration;
 };
 
@@ -27,7 +28,7 @@ struct replay {
     void *eviction_settings, *memory_settings;
     struct result *result;
     uint32_t variant; /* of the memory strategy's settings */
-    struct byte_sums sums;
+    struct time_sums sums;
 };
 
 static int parse_page_tokens(const struct config *config, const struct workload *workload,
@@ -232,30 +233,35 @@ static void count(struct replay *replay, const struct request_result *one)
     result->digest = digest_u64(digest, one->used_bytes);
 }
 
-/* Adds where the bytes are until the next request comes. */
+/* Adds what is where until the next request comes. */
 static void add_bytes(struct replay *replay, uint64_t duration)
 {
-    struct cache_bytes now = cache_count_bytes(replay->cache);
-    struct byte_sums *sums = &replay->sums;
-    sums->kv += (byte_sum)now.kv * duration;
-    sums->snapshots += (byte_sum)now.snapshots * duration;
-    sums->live += (byte_sum)now.live * duration;
-    sums->padding += (byte_sum)now.padding * duration;
-    sums->external += (byte_sum)now.external * duration;
-    sums->free += (byte_sum)now.free * duration;
+    const struct cache *cache = replay->cache;
+    struct time_sums *sums = &replay->sums;
+    sums->kv_tokens += (time_sum)cache->kv_tokens * duration;
+    sums->snapshots += (time_sum)cache->live_snapshots * duration;
+    sums->used_bytes += (time_sum)cache->memory.used_bytes * duration;
+    if (cache->live_states > 0)
+        sums->live_states += (time_sum)cache->live_states * duration;
+    if (cache->memory.ops->unusable_bytes)
+        sums->external_bytes += (time_sum)cache_external_bytes(cache) * duration;
     sums->duration += duration;
 }
 
 static void set_means(struct replay *replay)
 {
-    const struct byte_sums *sums = &replay->sums;
+    const struct time_sums *sums = &replay->sums;
+    const struct memory *memory = &replay->cache->memory;
+    struct cache_bytes *mean = &replay->result->mean;
     uint64_t duration = sums->duration ? sums->duration : 1;
-    replay->result->mean = (struct mean_bytes){.kv = (uint64_t)(sums->kv / duration),
-                                               .snapshots = (uint64_t)(sums->snapshots / duration),
-                                               .live = (uint64_t)(sums->live / duration),
-                                               .padding = (uint64_t)(sums->padding / duration),
-                                               .external = (uint64_t)(sums->external / duration),
-                                               .free = (uint64_t)(sums->free / duration)};
+    uint64_t used = (uint64_t)(sums->used_bytes / duration);
+    mean->kv = (uint64_t)(sums->kv_tokens * memory->kv_bytes_per_token / duration);
+    mean->snapshots = (uint64_t)(sums->snapshots * memory->snapshot_bytes / duration);
+    mean->live = (uint64_t)(sums->live_states * memory->state_bytes / duration);
+    mean->padding = used - mean->kv - mean->snapshots - mean->live;
+    mean->external = (uint64_t)(sums->external_bytes / duration);
+    if (memory->capacity_bytes != UNITS_UNLIMITED)
+        mean->free = memory->capacity_bytes - used - mean->external;
 }
 
 /* How long the state after a request lasts; where all come at once, each counts the same. */

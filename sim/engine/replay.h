@@ -37,18 +37,12 @@ struct request_result {
     struct cache_bytes bytes; /* the same by kind; only for an observer */
 };
 
-/* Means over time of where the bytes were, in the order of struct cache_bytes; if all requests came
- * at one moment, over requests. */
-struct mean_bytes {
-    uint64_t kv, snapshots, live, padding, external, free;
-};
-
 struct result {
     uint64_t requests, prompt_tokens, reply_tokens, hit_requests, hit_pages;
     struct outcome sum;
     struct cache_counters cache;
     uint64_t snapshots_hit;
-    struct mean_bytes mean;
+    struct cache_bytes mean; /* over time; over requests, if all came at one moment */
     uint64_t moved_bytes, moved_places, quota_bytes; /* of the memory strategy: see memory.h */
     uint64_t digest;                                 /* of every request's outcome, in order */
 
