@@ -62,6 +62,8 @@ static void pin_present(struct cache *cache, struct plan *plan,
     if (snapshot == SNAPSHOT_NONE)
         return;
     cache->snapshots[snapshot].pinned = true;
+    if (cache->memory.ops->used)
+        cache->memory.ops->used(&cache->memory, true, snapshot);
     plan->present++;
     plan->pin_node = node;
     plan->pin_position = wanted->position;
@@ -148,9 +150,25 @@ static void pin(struct cache *cache, const struct plan *plan, bool pinned)
     cache->pinned_position = pinned ? plan->pin_position : 0;
 }
 
-/* Drops one candidate of the policy; false if it has none. */
+static void empty_place(struct cache *cache, uint32_t place)
+{
+    struct memory_holder holder;
+    while (cache->memory.ops->next_in_place(&cache->memory, place, &holder)) {
+        if (holder.is_snapshot)
+            store_drop_snapshot(cache, holder.id);
+        else
+            store_drop_pages(cache, holder.id, holder.kv_pages);
+    }
+}
+
+/* Drops what is in the place that is short, or one candidate of the policy; false if there is none.
+ */
 static bool drop_one(struct cache *cache, const struct memory_shortage *shortage)
 {
+    if (shortage->place) {
+        empty_place(cache, shortage->place);
+        return true;
+    }
     struct eviction *eviction = &cache->eviction;
     enum part part = shortage->part;
     struct victim victim = eviction->ops->choose(eviction, part);
@@ -295,6 +313,8 @@ void cache_admit(struct cache *cache, const struct request *request, const struc
     collect_path(cache, &plan);
     for_each_wanted(cache, &plan, pin_present);
     pin(cache, &plan, true);
+    if (plan.present > 0 && cache->memory.ops->used)
+        store_use_path(cache, plan.pin_node);
     bool fits = refuses || make_room(cache, &plan);
     if (fits)
         commit(cache, &plan);

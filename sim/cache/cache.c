@@ -15,6 +15,8 @@ struct cache *cache_open(const struct workload *workload, const struct cache_set
     cache->memory = *memory;
     cache->tracks_ends = !cache->kv_is_holding && (memory->ops->flags & MEMORY_BY_PART);
     cache->nodes = mem_array(workload->node_count, sizeof *cache->nodes);
+    if (memory->ops->next_in_place)
+        cache->kin = mem_array(workload->node_count, sizeof *cache->kin);
     cache->pinned_node = NODE_ROOT;
     return cache;
 }
@@ -31,10 +33,19 @@ void cache_close(struct cache *cache)
     free(cache->eviction.state);
     free(cache->memory.state);
     free(cache->nodes);
+    free(cache->kin);
     free(cache->snapshots);
     free(cache->stream_newest);
     free(cache->path);
     free(cache);
+}
+
+void cache_begin(struct cache *cache, uint32_t arrival)
+{
+    if (cache->eviction.ops->begin)
+        cache->eviction.ops->begin(&cache->eviction, arrival);
+    if (cache->memory.ops->begin)
+        cache->memory.ops->begin(&cache->memory, arrival);
 }
 
 uint32_t holding_position(const struct cache *cache, holding_id holding)

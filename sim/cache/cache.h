@@ -36,6 +36,11 @@ struct cache_node {
     uint32_t snapshots; /* 1 + the deepest snapshot on this node; 0 if there is none */
 };
 
+/* The children of a node that have KV: 1 + node, or 0. */
+struct kin {
+    uint32_t first_child, next, previous;
+};
+
 struct snapshot {
     node_id node;
     uint32_t position; /* tokens; node start < position <= node start + resident */
@@ -91,6 +96,8 @@ struct cache {
     size_t holding_capacity;
     struct cache_counters counters;
 
+    struct kin *kin; /* by node; NULL unless places are emptied (memory.h) */
+
     node_id pinned_node; /* KV up to pinned_position on the path to it may not go */
     uint32_t pinned_position;
 
@@ -118,6 +125,9 @@ void cache_close(struct cache *cache);
 /* Takes room for the live state of a request that starts; false if there is none. */
 bool cache_add_live_state(struct cache *cache);
 void cache_drop_live_state(struct cache *cache);
+
+/* A request comes: its index in the order of arrival. */
+void cache_begin(struct cache *cache, uint32_t arrival);
 
 /* Finds the hit of a prompt and tells the eviction policy what it uses. */
 struct lookup cache_lookup(struct cache *cache, const struct request *request);

@@ -1,6 +1,6 @@
 #include <assert.h>
 
-#include "sim/cache/cache.h"
+#include "sim/cache/store.h"
 #include "sim/core/mem.h"
 
 /* The deepest snapshot at or below `limit` on the path up from `node`. */
@@ -63,6 +63,14 @@ static void use_path_snapshots(struct cache *cache, node_id node)
         cache->eviction.ops->used(&cache->eviction, cache->path[--cache->path_length]);
 }
 
+/* Tells the memory strategy what the request stands on. */
+static void tell_memory(struct cache *cache, const struct lookup *found)
+{
+    store_use_path(cache, found->hit_node);
+    if (found->snapshot != SNAPSHOT_NONE)
+        cache->memory.ops->used(&cache->memory, true, found->snapshot);
+}
+
 static void tell_policy(struct cache *cache, const struct lookup *found)
 {
     struct eviction *eviction = &cache->eviction;
@@ -104,5 +112,7 @@ struct lookup cache_lookup(struct cache *cache, const struct request *request)
     else
         cut_match(cache, limit, &found);
     tell_policy(cache, &found);
+    if (cache->memory.ops->used)
+        tell_memory(cache, &found);
     return found;
 }

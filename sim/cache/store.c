@@ -25,6 +25,36 @@ static uint32_t node_resident_end(const struct cache *cache, node_id node)
     return workload_node_start(cache->workload, node) + cache->nodes[node].resident;
 }
 
+/* A node gets its first KV. */
+static void join_kin(struct cache *cache, node_id node, node_id parent)
+{
+    cache->nodes[parent].children++;
+    if (cache->kin == NULL)
+        return;
+    struct kin *kin = cache->kin;
+    uint32_t next = kin[parent].first_child;
+    kin[node].next = next;
+    kin[node].previous = 0;
+    if (next)
+        kin[next - 1].previous = node + 1;
+    kin[parent].first_child = node + 1;
+}
+
+/* A node loses its last KV. */
+static void leave_kin(struct cache *cache, node_id node, node_id parent)
+{
+    cache->nodes[parent].children--;
+    if (cache->kin == NULL)
+        return;
+    struct kin *kin = cache->kin;
+    if (kin[node].previous)
+        kin[kin[node].previous - 1].next = kin[node].next;
+    else
+        kin[parent].first_child = kin[node].next;
+    if (kin[node].next)
+        kin[kin[node].next - 1].previous = kin[node].previous;
+}
+
 void store_kv(struct cache *cache, node_id node, uint32_t position)
 {
     struct cache_node *here = &cache->nodes[node];
@@ -37,7 +67,7 @@ void store_kv(struct cache *cache, node_id node, uint32_t position)
     bool at_end = here->resident > 0 || parent->children == 0;
     uint64_t pages = cache_pages(cache, from, position, at_end);
     if (here->resident == 0)
-        parent->children++;
+        join_kin(cache, node, cache->workload->nodes[node].parent);
     here->resident = position - start;
     if (here->kept < here->resident)
         here->kept = here->resident;
@@ -61,13 +91,28 @@ static void shrink(struct cache *cache, node_id node, uint32_t resident)
     uint64_t pages = cache_pages(cache, from, to, at_end);
     here->resident = resident;
     if (resident == 0)
-        parent->children--;
+        leave_kin(cache, node, cache->workload->nodes[node].parent);
     cache->kv_tokens -= to - from;
     cache->kv_pages -= pages;
     cache->counters.kv_tokens_evicted += to - from;
     cache->memory.ops->kv_shrink(&cache->memory, node, pages, resident == 0);
     if (resident == 0 && cache->kv_is_holding)
         cache->eviction.ops->gone(&cache->eviction, node);
+}
+
+/* Cuts a node's KV back to a position, with the snapshots above it. Where orphans go with them,
+ * there may be even less KV afterwards. */
+static void cut(struct cache *cache, node_id node, uint32_t position)
+{
+    uint32_t start = workload_node_start(cache->workload, node);
+    while (cache->nodes[node].snapshots != 0) {
+        uint32_t deepest = cache->nodes[node].snapshots - 1;
+        if (cache->snapshots[deepest].position <= position)
+            break;
+        store_drop_snapshot(cache, deepest);
+    }
+    if (start + cache->nodes[node].resident > position)
+        shrink(cache, node, position - start);
 }
 
 void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t down_to)
@@ -82,13 +127,33 @@ void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t d
     uint64_t end_page = (end + page - 1) / page;
     uint64_t target = pages < end_page ? (end_page - pages) * page : 0;
     uint32_t position = target > floor ? (uint32_t)target : floor;
-    while (cache->nodes[node].snapshots != 0) {
-        uint32_t deepest = cache->nodes[node].snapshots - 1;
-        if (cache->snapshots[deepest].position <= position)
+    cut(cache, node, position);
+}
+
+void store_drop_pages(struct cache *cache, node_id node, uint64_t pages)
+{
+    const struct kin *kin = cache->kin;
+    for (;;) {
+        node_id leaf = node;
+        while (kin[leaf].first_child)
+            leaf = kin[leaf].first_child - 1;
+        if (leaf == node)
             break;
-        store_drop_snapshot(cache, deepest);
+        cut(cache, leaf, workload_node_start(cache->workload, leaf));
     }
-    shrink(cache, node, position - start);
+    if (cache->nodes[node].resident == 0)
+        return;
+    uint64_t page = cache->memory.page_tokens;
+    uint32_t start = workload_node_start(cache->workload, node);
+    uint64_t end_page = (node_resident_end(cache, node) + page - 1) / page;
+    uint64_t position = pages < end_page ? (end_page - pages) * page : 0;
+    cut(cache, node, position > start ? (uint32_t)position : start);
+}
+
+void store_use_path(struct cache *cache, node_id node)
+{
+    for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent)
+        cache->memory.ops->used(&cache->memory, false, node);
 }
 
 static uint32_t take_slot(struct cache *cache)

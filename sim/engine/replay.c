@@ -295,8 +295,7 @@ static struct request_result replay_one(struct replay *replay, uint32_t index)
     const struct request *request = &workload->requests[arrival->request];
     struct cache *cache = replay->cache;
     uint64_t taken = cache->counters.snapshots_taken;
-    if (cache->eviction.ops->begin)
-        cache->eviction.ops->begin(&cache->eviction, index);
+    cache_begin(cache, index);
     struct lookup found = cache_lookup(cache, request);
     replay->positions.count = 0;
     if (cache->settings.recurrent) {
