@@ -60,10 +60,9 @@ struct memory {
                               partial block is a page of its own */
 
     /* What happened, for the report; kept by the strategy. */
-    uint64_t moved_bytes;      /* by compaction, or with slabs that changed sides */
-    uint64_t quota_bytes;      /* what a fixed split gives to states; 0 without one */
-    uint64_t moved_places;     /* slabs or large pages that went from one kind to the other */
-    uint64_t refused_by_place; /* needs that had the bytes but not the place */
+    uint64_t moved_bytes;  /* by compaction, or with slabs that changed sides */
+    uint64_t quota_bytes;  /* what a fixed split gives to states; 0 without one */
+    uint64_t moved_places; /* slabs or large pages that went from one kind to the other */
 };
 
 enum {

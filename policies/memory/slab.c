@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "policies/memory/forks.h"
 #include "policies/memory/pool.h"
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
@@ -347,25 +348,26 @@ void slab_kv_grow(struct memory *memory, node_id node, uint64_t pages)
     take(memory, node_holder(node), SLAB_KV, pages);
 }
 
-/* memory.h, "Identity", says why a page may come from above, or pass there. */
-void slab_kv_shrink(struct memory *memory, node_id node, uint64_t pages, bool gone)
+static uint64_t give_pages(struct memory *memory, node_id node, uint64_t pages)
+{
+    return give(memory, node_holder(node), pages);
+}
+
+static void pass_page(struct memory *memory, node_id from, node_id to)
 {
     struct slabs *slabs = memory->state;
-    node_id from = node;
-    for (;;) {
-        pages = give(memory, node_holder(from), pages);
-        if (pages == 0)
-            break;
-        from = memory->workload->nodes[from].parent;
-        assert(from != NODE_ROOT && "every page is on the path");
-    }
-    uint32_t top = gone ? slabs->tops[node_holder(node)] : 0;
+    uint32_t top = slabs->tops[node_holder(from)];
     if (top == 0)
         return;
-    uint32_t slab = slabs->runs[top - 1].slab, count = slabs->runs[top - 1].count;
-    assert(count == 1 && slabs->runs[top - 1].below == 0);
-    pop_run(slabs, node_holder(node));
-    push_run(slabs, node_holder(memory->workload->nodes[node].parent), slab, count);
+    struct slab_run run = slabs->runs[top - 1];
+    assert(run.count == 1 && run.below == 0);
+    pop_run(slabs, node_holder(from));
+    push_run(slabs, node_holder(to), run.slab, run.count);
+}
+
+void slab_kv_shrink(struct memory *memory, node_id node, uint64_t pages, bool gone)
+{
+    forks_shrink(memory, node, pages, gone, give_pages, pass_page);
 }
 
 void slab_snapshot_add(struct memory *memory, uint32_t snapshot)
