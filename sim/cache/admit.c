@@ -65,6 +65,8 @@ static void pin_present(struct cache *cache, struct plan *plan,
     if (cache->memory.ops->used)
         cache->memory.ops->used(&cache->memory, true, snapshot);
     plan->present++;
+    if (wanted->position > plan->lookup->match_tokens)
+        return; /* stranded: its KV is not there to be pinned */
     plan->pin_node = node;
     plan->pin_position = wanted->position;
 }
@@ -75,7 +77,7 @@ static void choose_kv_end(const struct cache *cache, struct plan *plan)
 {
     const struct node *nodes = cache->workload->nodes;
     plan->kv_end = plan->count > plan->first ? plan->wanted[plan->count - 1].position : 0;
-    if (cache->kv_is_holding) {
+    if (cache->kv_is_holding && !cache->settings.keep_only_for_fork) {
         uint32_t end = nodes[plan->request->reply_node].end;
         if (!cache->memory.pages_are_blocks)
             end -= end % (uint32_t)cache->memory.page_tokens;

@@ -37,12 +37,14 @@ static int check_node(const struct cache *cache, node_id node, struct recount *r
         if (!snapshot->live || snapshot->node != node || snapshot->position >= above ||
             (below != 0 && cache->snapshots[below - 1].deeper != link))
             return err_set(err, "node %u: its list of snapshots is damaged", node);
-        if (snapshot->position <= start || snapshot->position > start + here->resident)
+        uint32_t deepest = cache->settings.dual_index ? end : start + here->resident;
+        if (snapshot->position <= start || snapshot->position > deepest)
             return err_set(err, "snapshot at token %u has no KV below it", snapshot->position);
         above = snapshot->position;
         recount->snapshots++;
     }
-    if (!cache->kv_is_holding && here->resident > 0 && here->children == 0 &&
+    bool drops = !cache->kv_is_holding || (cache->forked && !cache->forked[node]);
+    if (drops && here->resident > 0 && here->children == 0 &&
         (here->snapshots == 0 ||
          cache->snapshots[here->snapshots - 1].position != start + here->resident))
         return err_set(err, "node %u: KV that no snapshot needs was kept", node);

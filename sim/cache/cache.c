@@ -13,6 +13,8 @@ struct cache *cache_open(const struct workload *workload, const struct cache_set
     cache->settings = *settings;
     cache->kv_is_holding = !settings->recurrent || settings->keep_orphans;
     cache->memory = *memory;
+    if (settings->keep_only_for_fork)
+        cache->forked = mem_array(workload->node_count, sizeof *cache->forked);
     cache->tracks_ends = !cache->kv_is_holding && (memory->ops->flags & MEMORY_BY_PART);
     cache->nodes = mem_array(workload->node_count, sizeof *cache->nodes);
     if (memory->ops->next_in_place)
@@ -34,6 +36,7 @@ void cache_close(struct cache *cache)
     free(cache->memory.state);
     free(cache->nodes);
     free(cache->kin);
+    free(cache->forked);
     free(cache->snapshots);
     free(cache->stream_newest);
     free(cache->path);
@@ -101,6 +104,26 @@ struct cache_bytes cache_count_bytes(const struct cache *cache)
     bytes.external = cache_external_bytes(cache);
     bytes.free = memory->capacity_bytes - memory->used_bytes - bytes.external;
     return bytes;
+}
+
+struct cache_stranded cache_count_stranded(const struct cache *cache)
+{
+    uint64_t kv_tokens = 0, snapshots = 0;
+    bool *needed = mem_array(cache->workload->node_count, sizeof *needed); /* by something deeper */
+    for (node_id node = cache->workload->node_count; node-- > 1;) {
+        uint32_t start = workload_node_start(cache->workload, node);
+        uint32_t end = start + cache->nodes[node].resident;
+        uint32_t link = cache->nodes[node].snapshots;
+        for (; link != 0 && cache->snapshots[link - 1].position > end;
+             link = cache->snapshots[link - 1].next)
+            snapshots++;
+        if (!needed[node])
+            kv_tokens += end - (link != 0 ? cache->snapshots[link - 1].position : start);
+        needed[cache->workload->nodes[node].parent] |= needed[node] || link != 0;
+    }
+    free(needed);
+    return (struct cache_stranded){.kv_bytes = kv_tokens * cache->memory.kv_bytes_per_token,
+                                   .snapshot_bytes = snapshots * cache->memory.snapshot_bytes};
 }
 
 bool cache_add_live_state(struct cache *cache)

@@ -9,9 +9,12 @@
  *
  * Rules (docs: snapsim(1), RULES):
  *   - KV of a path is resident from the start; it grows and shrinks at its end.
- *   - A snapshot at p needs KV [0, p). When that KV goes, the snapshot goes at the same moment.
+ *   - A snapshot at p needs KV [0, p). When that KV goes, the snapshot goes at the same moment;
+ *     with a dual index it stays, stranded, until it is evicted or its KV is there again.
  *   - orphans drop: KV that no snapshot needs is not kept. Snapshots are the only holdings.
  *     orphans keep: KV is stored to the end of the request, and is a holding of its own.
+ *     orphans keep-for-fork: the same, but KV that no snapshot needs is kept only up to the deepest
+ *     place where a request left the path: there a snapshot for others may come to stand.
  *     A model without recurrent layers has no snapshots: KV is stored and is a holding.
  *   - A request computes, and so may store, only what lies above its hit. If a snapshot that it
  *     would take is there already, that one is renewed.
@@ -52,9 +55,11 @@ struct snapshot {
 };
 
 struct cache_settings {
-    bool recurrent;      /* the model has recurrent layers: a hit needs a snapshot */
-    bool keep_orphans;   /* KV is stored whether or not a snapshot needs it */
-    uint64_t match_unit; /* tokens to which hits without recurrent layers are cut; 0: pages */
+    bool recurrent;          /* the model has recurrent layers: a hit needs a snapshot */
+    bool keep_orphans;       /* KV is a holding of its own, and stays without a snapshot */
+    bool keep_only_for_fork; /* but only below where a request has left it: see RULES */
+    bool dual_index;         /* snapshots stay without their KV, and are looked up apart */
+    uint64_t match_unit;     /* tokens to which hits without recurrent layers are cut; 0: pages */
     uint64_t min_compute_tokens;
 };
 
@@ -96,6 +101,7 @@ struct cache {
     size_t holding_capacity;
     struct cache_counters counters;
 
+    bool *forked;    /* by node: a request left the path at its end; NULL unless asked for */
     struct kin *kin; /* by node; NULL unless places are emptied (memory.h) */
 
     node_id pinned_node; /* KV up to pinned_position on the path to it may not go */
@@ -174,6 +180,13 @@ uint64_t cache_external_bytes(const struct cache *cache); /* that part of them *
 /* For memory: pages of [from, to) on one path. at_end: from is the bare end of resident KV, so a
  * page that it cuts is held already; otherwise the branch needs its own copy of that page. */
 uint64_t cache_pages(const struct cache *cache, uint32_t from, uint32_t to, bool at_end);
+
+/* What no hit can use now: KV past the deepest snapshot of its path, and snapshots whose KV is not
+ * there. O(nodes + snapshots). */
+struct cache_stranded {
+    uint64_t kv_bytes, snapshot_bytes;
+};
+struct cache_stranded cache_count_stranded(const struct cache *cache);
 
 /* Recounts everything from nothing and compares; O(nodes + snapshots). err says what differs. */
 int cache_audit(const struct cache *cache, struct err *err) MUST_CHECK;

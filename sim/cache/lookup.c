@@ -48,12 +48,14 @@ static void use_kv(struct cache *cache, node_id node)
 }
 
 /* Tells the policy of the snapshots on the path, shallower first. */
-static void use_path_snapshots(struct cache *cache, node_id node)
+static void use_path_snapshots(struct cache *cache, node_id node, uint32_t match_tokens)
 {
     cache->path_length = 0;
     for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent) {
         for (uint32_t link = cache->nodes[node].snapshots; link != 0;
              link = cache->snapshots[link - 1].next) {
+            if (cache->snapshots[link - 1].position > match_tokens)
+                continue;
             cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
                                    sizeof *cache->path);
             cache->path[cache->path_length++] = cache->workload->node_count + link - 1;
@@ -77,7 +79,7 @@ static void tell_policy(struct cache *cache, const struct lookup *found)
     if (cache->kv_is_holding)
         use_kv(cache, found->match_node);
     if (eviction->refreshes_path && cache->settings.recurrent)
-        use_path_snapshots(cache, found->match_node);
+        use_path_snapshots(cache, found->match_node, found->match_tokens);
     if (found->snapshot != SNAPSHOT_NONE && (!eviction->refreshes_path || eviction->consumed_last))
         eviction->ops->used(eviction, cache->workload->node_count + found->snapshot);
 }
@@ -107,7 +109,14 @@ struct lookup cache_lookup(struct cache *cache, const struct request *request)
         found.kept_tokens = kept;
     found.forks = last->children > 0 && found.match_tokens < prompt_tokens;
 
-    if (cache->settings.recurrent)
+    if (found.forks && cache->forked)
+        cache->forked[node] = true;
+
+    if (cache->settings.recurrent && cache->settings.dual_index) {
+        cache->counters.lookups++;
+        find_snapshot(cache, request->prompt_node,
+                      limit < found.match_tokens ? limit : found.match_tokens, &found);
+    } else if (cache->settings.recurrent)
         find_snapshot(cache, node, limit, &found);
     else
         cut_match(cache, limit, &found);

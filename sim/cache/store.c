@@ -100,12 +100,34 @@ static void shrink(struct cache *cache, node_id node, uint32_t resident)
         cache->eviction.ops->gone(&cache->eviction, node);
 }
 
+/* Cuts KV back to what the snapshots on a path need, and known forks may, from this node upwards.
+ */
+static void drop_orphans(struct cache *cache, node_id node)
+{
+    if (cache->kv_is_holding && !cache->settings.keep_only_for_fork)
+        return;
+    for (; node != NODE_ROOT && cache->nodes[node].children == 0;
+         node = cache->workload->nodes[node].parent) {
+        uint32_t resident = cache->nodes[node].resident;
+        if (resident == 0)
+            continue;
+        uint32_t start = workload_node_start(cache->workload, node);
+        uint32_t link = cache->nodes[node].snapshots;
+        uint32_t needed = link != 0 ? cache->snapshots[link - 1].position - start : 0;
+        if (needed == resident || (cache->forked && cache->forked[node]))
+            return;
+        shrink(cache, node, needed);
+        if (needed > 0)
+            return;
+    }
+}
+
 /* Cuts a node's KV back to a position, with the snapshots above it. Where orphans go with them,
  * there may be even less KV afterwards. */
 static void cut(struct cache *cache, node_id node, uint32_t position)
 {
     uint32_t start = workload_node_start(cache->workload, node);
-    while (cache->nodes[node].snapshots != 0) {
+    while (cache->nodes[node].snapshots != 0 && !cache->settings.dual_index) {
         uint32_t deepest = cache->nodes[node].snapshots - 1;
         if (cache->snapshots[deepest].position <= position)
             break;
@@ -128,6 +150,7 @@ void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t d
     uint64_t target = pages < end_page ? (end_page - pages) * page : 0;
     uint32_t position = target > floor ? (uint32_t)target : floor;
     cut(cache, node, position);
+    drop_orphans(cache, node);
 }
 
 void store_drop_pages(struct cache *cache, node_id node, uint64_t pages)
@@ -148,6 +171,7 @@ void store_drop_pages(struct cache *cache, node_id node, uint64_t pages)
     uint64_t end_page = (node_resident_end(cache, node) + page - 1) / page;
     uint64_t position = pages < end_page ? (end_page - pages) * page : 0;
     cut(cache, node, position > start ? (uint32_t)position : start);
+    drop_orphans(cache, node);
 }
 
 void store_use_path(struct cache *cache, node_id node)
@@ -215,22 +239,6 @@ uint32_t store_snapshot(struct cache *cache, node_id node, const struct wanted_p
     return slot;
 }
 
-/* Cuts KV back to what the snapshots on a path need, from this node upwards. */
-static void drop_orphans(struct cache *cache, node_id node)
-{
-    while (node != NODE_ROOT && cache->nodes[node].children == 0) {
-        uint32_t start = workload_node_start(cache->workload, node);
-        uint32_t link = cache->nodes[node].snapshots;
-        uint32_t needed = link != 0 ? cache->snapshots[link - 1].position - start : 0;
-        if (needed == cache->nodes[node].resident)
-            return;
-        shrink(cache, node, needed);
-        if (needed > 0)
-            return;
-        node = cache->workload->nodes[node].parent;
-    }
-}
-
 void store_drop_snapshot(struct cache *cache, uint32_t snapshot)
 {
     struct snapshot *gone = &cache->snapshots[snapshot];
@@ -247,7 +255,6 @@ void store_drop_snapshot(struct cache *cache, uint32_t snapshot)
     cache->live_snapshots--;
 #endif
     cache->memory.ops->snapshot_drop(&cache->memory, snapshot);
-    if (!cache->kv_is_holding)
-        drop_orphans(cache, node);
+    drop_orphans(cache, node);
     cache->eviction.ops->gone(&cache->eviction, snapshot_holding(cache, snapshot));
 }

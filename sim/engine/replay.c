@@ -140,6 +140,9 @@ static int replay_open(struct replay *replay, const struct plugins *plugins, str
 {
     const struct config *config = replay->config;
     struct model model;
+    if (config->index == INDEX_DUAL && config->orphans != ORPHANS_KEEP)
+        return err_set(err, "index: dual knows of no snapshots where it finds KV, so it goes with "
+                            "orphans keep");
     if (model_load(&model, config->model, err) != 0 ||
         model_sizes(&model, &config->sharding, &replay->result->sizes, err) != 0)
         return -1;
@@ -150,8 +153,12 @@ static int replay_open(struct replay *replay, const struct plugins *plugins, str
     struct memory memory;
     if (open_memory(replay, plugins, &model, &memory, err) != 0)
         return -1;
-    struct cache_settings settings = {.recurrent = replay->result->sizes.snapshot_bytes > 0,
-                                      .keep_orphans = config->orphans == ORPHANS_KEEP,
+    bool recurrent = replay->result->sizes.snapshot_bytes > 0;
+    struct cache_settings settings = {.recurrent = recurrent,
+                                      .keep_orphans = config->orphans != ORPHANS_DROP,
+                                      .keep_only_for_fork =
+                                          recurrent && config->orphans == ORPHANS_KEEP_FOR_FORK,
+                                      .dual_index = recurrent && config->index == INDEX_DUAL,
                                       .match_unit = config->match_unit,
                                       .min_compute_tokens = config->min_compute_tokens};
     replay->cache = cache_open(replay->workload, &settings, &memory);
@@ -264,6 +271,22 @@ static void set_means(struct replay *replay)
         mean->free = memory->capacity_bytes - used - mean->external;
 }
 
+#define STRANDED_SAMPLES 16
+
+/* Counting what is stranded takes a walk over everything, so it is done a few times only, evenly
+ * spread over the requests. Where orphans leave at once, nothing ever is. */
+static void sample_stranded(struct replay *replay, uint32_t index)
+{
+    const struct cache *cache = replay->cache;
+    uint64_t count = replay->schedule->count, sample = (index + 1ull) * STRANDED_SAMPLES / count;
+    if (!cache->settings.recurrent || !cache->kv_is_holding ||
+        sample == index * 1ull * STRANDED_SAMPLES / count)
+        return;
+    struct cache_stranded now = cache_count_stranded(cache);
+    replay->result->stranded.kv_bytes += now.kv_bytes / STRANDED_SAMPLES;
+    replay->result->stranded.snapshot_bytes += now.snapshot_bytes / STRANDED_SAMPLES;
+}
+
 /* How long the state after a request lasts; where all come at once, each counts the same. */
 static uint64_t duration_after(const struct schedule *schedule, uint32_t index)
 {
@@ -305,6 +328,7 @@ static struct request_result replay_one(struct replay *replay, uint32_t index)
     cache_admit(cache, request, &found, &replay->positions);
     replay->result->snapshots_hit += found.snapshot != SNAPSHOT_NONE;
     add_bytes(replay, duration_after(replay->schedule, index));
+    sample_stranded(replay, index);
     uint32_t prompt = workload->nodes[request->prompt_node].end;
     return (struct request_result){
         .request = arrival->request,

@@ -42,7 +42,8 @@ struct result {
     struct outcome sum;
     struct cache_counters cache;
     uint64_t snapshots_hit;
-    struct cache_bytes mean; /* over time; over requests, if all came at one moment */
+    struct cache_bytes mean;        /* over time; over requests, if all came at one moment */
+    struct cache_stranded stranded; /* the mean of 16 samples */
     uint64_t moved_bytes, moved_places, quota_bytes; /* of the memory strategy: see memory.h */
     uint64_t digest;                                 /* of every request's outcome, in order */
 
