@@ -23,7 +23,7 @@ TOOL_SOURCES = $(wildcard tools/snapsim/*.c)
 TEST_SOURCES = $(wildcard tests/test_*.c tests/prop_*.c)
 HELP_SOURCES = $(filter-out $(TEST_SOURCES) $(wildcard tests/fuzz_*.c), $(wildcard tests/*.c))
 LIB_OBJECTS = $(LIB_SOURCES:%.c=$(BUILD)/%.o)
-TOOL_OBJECTS = $(TOOL_SOURCES:%.c=$(BUILD)/%.o)
+TOOL_OBJECTS = $(TOOL_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 HELP_OBJECTS = $(HELP_SOURCES:%.c=$(BUILD)/%.o)
 TEST_PROGRAMS = $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
 FUZZ_PROGRAMS = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/fuzz_*.c))
@@ -53,6 +53,14 @@ $(LIBRARY): $(LIB_OBJECTS)
 $(BUILD)/tools/snapsim/version.o: CPPFLAGS += -DSNAPSIM_VERSION='"$(VERSION)"'
 $(BUILD)/tools/snapsim/version.o: $(BUILD)/version
 
+# What snapsim plot and report need of tools/plot, as a part of the program.
+EMBEDDED = $(sort $(wildcard tools/plot/*.gp tools/plot/*.css tools/plot/*.js))
+$(BUILD)/embedded.c: tools/plot/embed.sh $(EMBEDDED)
+	tools/plot/embed.sh $(EMBEDDED) >$@
+
+$(BUILD)/embedded.o: $(BUILD)/embedded.c
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) -c -o $@ $<
+
 $(BUILD)/tests/%.o: tests/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Wall -Wextra -c -o $@ $<
@@ -64,8 +72,13 @@ $(BUILD)/%.o: %.c
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz_%.o $(LIBRARY)
 	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
+$(BUILD)/tests/test_results $(BUILD)/tests/test_compare: $(addprefix $(BUILD)/tools/snapsim/,results.o columns.o axis.o pivot.o \
+	where.o compare.o plugin_text.o replay_file.o html.o)
+
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(HELP_OBJECTS) $(LIBRARY)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcheck -lsubunit -lrt $(LDLIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARY) -lcheck -lsubunit -lrt $(LDLIBS)
+
+include tools/probe/probe.mk tools/man/man.mk
 
 setup: ## install what is missing, by package name
 	@tools/setup/setup.sh
@@ -85,8 +98,13 @@ tidy: ## dependencies between folders, lengths, formatting
 demo: setup all ## the main job on a generated load: one table, two pictures
 	@tools/demo/demo.sh $(abspath build)
 
-bench: $(PROGRAM) ## speed and memory, as results/bench.md records them
-	@tools/bench/bench.sh $(abspath $(PROGRAM))
+bench: $(BUILD)/bench ## speed and memory, as results/bench.md records them
+	@$(BUILD)/bench $(or $(SNAPSIM_SHARED),../shared)/traces $(BUILD)
+
+$(BUILD)/bench: $(BUILD)/tools/bench/bench.o $(LIBRARY)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/tools/bench/bench.o: CPPFLAGS += -D_DEFAULT_SOURCE
 
 results: $(PROGRAM) ## make every figure under results/ again
 	@tools/results/results.sh make $(abspath $(PROGRAM))

@@ -9,7 +9,7 @@
  *     begin
  *     used   KV on its path, deeper nodes first, then snapshots on it, shallower first
  *     (choose, gone)* while room is made
- *     added           new KV, shallower nodes first; then
+ *     added           KV that is new, or resident beyond the match, shallower nodes first; then
  *     added / used    its snapshots, shallower first (used: it was there and is taken again)
  *
  * Ages: whatever a request adds or uses is as young as the request. Within one request KV is older
@@ -56,10 +56,12 @@ struct eviction_ops {
     struct plugin plugin;
     unsigned flags;
     size_t holding_size;
-    int (*init)(struct eviction *eviction, struct err *err);    /* optional */
-    void (*fini)(struct eviction *eviction);                    /* optional */
-    void (*begin)(struct eviction *eviction, uint32_t arrival); /* optional; index in order */
-    /* from: where what is new begins; above a node's start if its KV was there and got longer. */
+    int (*init)(struct eviction *eviction, struct err *err); /* optional */
+    void (*fini)(struct eviction *eviction);                 /* optional */
+    /* optional; arrival: its place in the order, request: the one that is served now. */
+    void (*begin)(struct eviction *eviction, uint32_t arrival, const struct request *request);
+    /* from: where what is new begins; above a node's start if its KV was there and got longer, its
+     * end if all of it was there and is only as young again as the request. */
     void (*added)(struct eviction *eviction, holding_id holding, uint32_t from);
     void (*used)(struct eviction *eviction, holding_id holding);
     void (*gone)(struct eviction *eviction, holding_id holding); /* after all that goes with it */

@@ -1,7 +1,7 @@
 /* trace.h - the interface of trace formats: what a reader gives, and what it may use.
  *
  * A format is one file under traces/ with one constant struct trace_format, and one line in
- * traces/list.h. It recognises its own content, and turns lines into calls of sim/load/build.h. */
+ * traces/formats.c. It recognises its own content, and turns lines into calls of build.h. */
 #ifndef SNAPSIM_TRACE_H
 #define SNAPSIM_TRACE_H
 

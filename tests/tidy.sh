@@ -51,6 +51,6 @@ if command -v clang-format >/dev/null; then
 fi
 if command -v shellcheck >/dev/null; then
     # shellcheck disable=SC2046
-    shellcheck -x $(git ls-files -co --exclude-standard '*.sh' .ci/run) || bad=1
+    shellcheck -s sh -x $(git ls-files -co --exclude-standard '*.sh' .ci/run) || bad=1
 fi
 exit $bad

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "sim/core/mem.h"
+#include "traces/formats.h"
 #include "traces/lines.h"
-#include "traces/list.h"
 #include "traces/scan.h"
 
 enum { BLOCK_TOKENS = 512 };
@@ -60,8 +60,8 @@ static int read_call(struct scan *scan, struct call *call, struct blocks *blocks
         while (which < 4 && !scan_is(key, names[which]))
             which++;
         if (which < 4 && seen & 1u << which)
-            scan_fail(scan, scan_column(scan), "expected one \"%s\", found a second one",
-                      names[which]);
+            scan_fail(scan, scan_column(scan),
+                      "expected one \"%s\" in an object, found a second one", names[which]);
         seen |= 1u << which;
         if (which == 0) {
             call->timestamp_column = scan_column(scan);
@@ -94,11 +94,12 @@ static int check_call(struct scan *scan, const struct call *call, const struct b
                   "expected %" PRIu64 " numbers in \"hash_ids\" for %" PRIu64
                   " prompt tokens, found %" PRIu64,
                   expected, call->in, blocks->count);
+    char earliest[SCAN_TIME_TEXT], found[SCAN_TIME_TEXT];
     if (call->timestamp_ns < earliest_ns)
         scan_fail(scan, call->timestamp_column,
-                  "time going backwards: expected \"timestamp\" to be at least %.12g ms, found "
-                  "%.12g ms",
-                  (double)earliest_ns / 1e6, (double)call->timestamp_ns / 1e6);
+                  "time going backwards: expected \"timestamp\" to be at least %s ms, found %s ms",
+                  scan_time_text(earliest_ns, 6, earliest),
+                  scan_time_text(call->timestamp_ns, 6, found));
     if (call->in + call->out > WORKLOAD_TOKENS_MAX)
         scan_fail(scan, 1,
                   "expected \"input_length\" and \"output_length\" to be at most %u together, "

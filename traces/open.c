@@ -5,8 +5,8 @@
 
 #include "sim/core/mem.h"
 #include "traces/compiled.h"
+#include "traces/formats.h"
 #include "traces/lines.h"
-#include "traces/list.h"
 
 const char *trace_format_name(const void *table, size_t index)
 {
@@ -130,46 +130,43 @@ static int choose(struct trace_lines *lines, const char *name, const struct trac
 }
 
 static int read_any(struct trace_lines *lines, const struct build_options *options,
-                    const char *name, struct workload **out, struct err *err)
+                    const char *name, struct workload **out, const char **found, struct err *err)
 {
     const struct trace_format *format = NULL;
     if (name && trace_check_format(name, err) != 0)
         return -1;
     if (choose(lines, name, &format, err) != 0)
         return -1;
+    *found = format ? format->name : COMPILED_NAME;
     return format ? read_format(lines, options, format, out, err)
                   : compiled_read(lines, options, out, err);
+}
+
+int trace_open_found(const char *path, const struct build_options *options, const char *format,
+                     struct workload **out, const char **found, struct err *err)
+{
+    struct trace_lines *lines = NULL;
+    if (lines_open_file(&lines, path, err) != 0)
+        return -1;
+    int result = read_any(lines, options, format, out, found, err);
+    lines_close(lines);
+    return result;
 }
 
 int trace_open(const char *path, const struct build_options *options, const char *format,
                struct workload **out, struct err *err)
 {
-    struct trace_lines *lines = NULL;
-    if (lines_open_file(&lines, path, err) != 0)
-        return -1;
-    int result = read_any(lines, options, format, out, err);
-    lines_close(lines);
-    return result;
+    const char *found = NULL;
+    return trace_open_found(path, options, format, out, &found, err);
 }
 
 int trace_open_memory(const char *path, const void *bytes, size_t length,
                       const struct build_options *options, const char *format,
                       struct workload **out, struct err *err)
 {
+    const char *found = NULL;
     struct trace_lines *lines = lines_open_memory(path, bytes, length);
-    int result = read_any(lines, options, format, out, err);
+    int result = read_any(lines, options, format, out, &found, err);
     lines_close(lines);
-    return result;
-}
-
-int trace_detect(const char *path, const char **name, struct err *err)
-{
-    struct trace_lines *lines = NULL;
-    const struct trace_format *format = NULL;
-    if (lines_open_file(&lines, path, err) != 0)
-        return -1;
-    int result = choose(lines, NULL, &format, err);
-    lines_close(lines);
-    *name = format ? format->name : COMPILED_NAME;
     return result;
 }

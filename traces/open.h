@@ -15,8 +15,9 @@ int trace_open_memory(const char *path, const void *bytes, size_t length,
                       const struct build_options *options, const char *format,
                       struct workload **out, struct err *err) MUST_CHECK;
 
-/* The name of the format that trace_open() would read a file as, told by its content. */
-int trace_detect(const char *path, const char **name, struct err *err) MUST_CHECK;
+/* trace_open() that also says in *found which format it was. */
+int trace_open_found(const char *path, const struct build_options *options, const char *format,
+                     struct workload **out, const char **found, struct err *err) MUST_CHECK;
 
 /* Whether a name is that of a format; err suggests the nearest. */
 int trace_check_format(const char *name, struct err *err) MUST_CHECK;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "traces/formats.h"
 #include "traces/lines.h"
-#include "traces/list.h"
 #include "traces/scan.h"
 
 #define BLOCK_NUMBER_MAX ((uint64_t)INT64_MAX)
@@ -307,10 +307,12 @@ static void finish_request(struct reader *reader, struct stream *stream, struct 
     complete_bounds(reader, stream, entry, extra->keep, extra->seen & 1u << KEY_BOUNDS);
     stream->bounds = entry->bounds;
     if (extra->t_ns != TIME_UNKNOWN) {
+        char earliest[SCAN_TIME_TEXT], found[SCAN_TIME_TEXT];
         if (stream->last_ns != TIME_UNKNOWN && extra->t_ns < stream->last_ns)
             scan_fail(scan, entry->column,
-                      "time going backwards: expected \"t\" to be at least %.9g s, found %.9g s",
-                      (double)stream->last_ns / 1e9, (double)extra->t_ns / 1e9);
+                      "time going backwards: expected \"t\" to be at least %s s, found %s s",
+                      scan_time_text(stream->last_ns, 9, earliest),
+                      scan_time_text(extra->t_ns, 9, found));
         stream->last_ns = extra->t_ns;
     }
     entry->request.offset_ns = extra->t_ns;
@@ -511,6 +513,8 @@ static int read_conversation(struct reader *reader, struct build *build, struct 
 static int run_coded_read(struct trace_lines *lines, struct build *build, struct err *err)
 {
     struct reader reader = {0};
+    /* Never NULL, so that a place in it exists also for a list without runs. */
+    reader.runs = mem_grow(NULL, &reader.run_capacity, 1, sizeof *reader.runs);
     char *line = NULL;
     size_t length = 0;
     int found = 0;

@@ -311,31 +311,30 @@ static const char *read_decimal(const char *at, struct decimal *out)
     return ends_token(*at) ? at : NULL;
 }
 
+static const uint64_t power_of_ten[] = {1u,
+                                        10u,
+                                        100u,
+                                        1000u,
+                                        10000u,
+                                        100000u,
+                                        1000000u,
+                                        10000000u,
+                                        100000000u,
+                                        1000000000u,
+                                        10000000000u,
+                                        100000000000u,
+                                        1000000000000u,
+                                        10000000000000u,
+                                        100000000000000u,
+                                        1000000000000000u,
+                                        10000000000000000u,
+                                        100000000000000000u,
+                                        1000000000000000000u,
+                                        10000000000000000000u};
+
 /* digits * 10^exponent to the nearest whole number, halves up; UINT64_MAX if it is too large. */
 static uint64_t round_decimal(const struct decimal *decimal)
 {
-    static const uint64_t power_of_ten[] = {
-        1u,
-        10u,
-        100u,
-        1000u,
-        10000u,
-        100000u,
-        1000000u,
-        10000000u,
-        100000000u,
-        1000000000u,
-        10000000000u,
-        100000000000u,
-        1000000000000u,
-        10000000000000u,
-        100000000000000u,
-        1000000000000000u,
-        10000000000000000u,
-        100000000000000000u,
-        1000000000000000000u,
-        10000000000000000000u,
-    };
     uint64_t digits = decimal->digits;
     if (digits == 0 || decimal->exponent < -19)
         return 0;
@@ -368,6 +367,18 @@ uint64_t scan_time(struct scan *scan, const char *what, unsigned decimals)
              decimals == 9 ? "seconds" : "milliseconds", 18 - decimals, what);
     scan_expected(scan, expected);
     return 0;
+}
+
+const char *scan_time_text(uint64_t ns, unsigned decimals, char out[SCAN_TIME_TEXT])
+{
+    uint64_t fraction = ns % power_of_ten[decimals];
+    int length = snprintf(out, SCAN_TIME_TEXT, "%llu.%0*llu",
+                          (unsigned long long)(ns / power_of_ten[decimals]), (int)decimals,
+                          (unsigned long long)fraction);
+    while (out[length - 1] == '0')
+        length--;
+    out[out[length - 1] == '.' ? length - 1 : length] = '\0';
+    return out;
 }
 
 /* Steps over a word such as true, if it stands at the cursor. */

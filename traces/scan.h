@@ -69,6 +69,10 @@ bool scan_null(struct scan *scan); /* skips null; false, and nothing skipped, if
 #define SCAN_TIME_MAX_NS 4000000000000000000u
 uint64_t scan_time(struct scan *scan, const char *what, unsigned decimals);
 
+/* The shortest text that scan_time() reads back: "12.5". out must hold SCAN_TIME_TEXT bytes. */
+#define SCAN_TIME_TEXT 32
+const char *scan_time_text(uint64_t ns, unsigned decimals, char out[SCAN_TIME_TEXT]);
+
 /* Where the next value starts, from 1: for a message about it after it was read. */
 unsigned scan_column(struct scan *scan);
 

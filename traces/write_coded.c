@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "traces/scan.h"
 
 struct writer {
     const struct workload *workload;
@@ -64,17 +65,9 @@ static size_t *group_requests(struct writer *writer)
 /* "key":12.5, - nothing if the time is not known */
 static void put_time(struct text *out, const char *key, uint64_t ns)
 {
-    if (ns == TIME_UNKNOWN)
-        return;
-    unsigned fraction = (unsigned)(ns % 1000000000), digits = 9;
-    text_printf(out, "\"%s\":%" PRIu64, key, ns / 1000000000);
-    while (digits > 0 && fraction % 10 == 0) {
-        fraction /= 10;
-        digits--;
-    }
-    if (digits > 0)
-        text_printf(out, ".%0*u", (int)digits, fraction);
-    text_add(out, ",", 1);
+    char digits[SCAN_TIME_TEXT];
+    if (ns != TIME_UNKNOWN)
+        text_printf(out, "\"%s\":%s,", key, scan_time_text(ns, 9, digits));
 }
 
 /* The blocks that end on the path from `above` (not included) down to `node`. */
@@ -111,8 +104,8 @@ static void put_runs(struct writer *writer, const char *key, node_id above, node
 static void put_bounds(struct writer *writer, const struct request *request,
                        const struct request *before)
 {
-    const uint32_t *bounds = writer->workload->bounds + request->bounds_first;
-    const uint32_t *old = before ? writer->workload->bounds + before->bounds_first : NULL;
+    const uint32_t *bounds = workload_bounds(writer->workload, request);
+    const uint32_t *old = before ? workload_bounds(writer->workload, before) : NULL;
     uint32_t keep = 0;
     while (before && keep < before->bounds_count && keep < request->bounds_count &&
            old[keep] == bounds[keep])

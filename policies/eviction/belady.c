@@ -4,7 +4,8 @@
  * Optimal where all holdings cost the same and each is worth the same: a model without recurrent
  * layers (Belady 1966, Mattson et al. 1970; with refusal, McGeoch and Sleator 1991). With snapshots
  * it is a heuristic: a snapshot's next use is the next request that comes through its position, and
- * among equals the shallower one goes first, because the deeper one will serve. */
+ * among equals the shallower one goes first, because the deeper one will serve. Before that, of
+ * holdings with the same next use, KV goes before snapshots, and what was used longer ago first. */
 #include <stdlib.h>
 
 #include "policies/eviction/rank.h"
@@ -13,19 +14,28 @@
 
 #define NEVER UINT32_MAX
 
+struct per_holding {
+    struct rank_mark mark;
+    uint32_t last; /* arrival of the last use */
+};
+
 struct belady {
     struct rank rank;
     size_t *first;      /* by arrival: where its path's next uses start */
     uint32_t *next_use; /* for each node of each path, deepest first: the arrival after this one */
     uint32_t *current;  /* by node: its next use after the request that is being served */
+    uint32_t arrival;
 };
 
 static struct heap_key key_of(struct eviction *eviction, holding_id holding)
 {
     const struct belady *belady = eviction->state;
     const struct cache *cache = eviction->cache;
-    node_id node = holding_is_kv(cache, holding) ? holding : holding_snapshot(cache, holding)->node;
-    return (struct heap_key){NEVER - belady->current[node], 0, heap_within(cache, holding)};
+    bool is_kv = holding_is_kv(cache, holding);
+    node_id node = is_kv ? holding : holding_snapshot(cache, holding)->node;
+    uint64_t last = ((const struct per_holding *)eviction->holdings)[holding].last;
+    return (struct heap_key){NEVER - belady->current[node], (uint64_t)!is_kv << 32 | last,
+                             heap_within(cache, holding)};
 }
 
 static node_id path_end(const struct eviction *eviction, uint32_t arrival)
@@ -83,24 +93,27 @@ static void fini(struct eviction *eviction)
     rank_fini(eviction);
 }
 
-static void begin(struct eviction *eviction, uint32_t arrival)
+static void begin(struct eviction *eviction, uint32_t arrival, const struct request *request)
 {
     struct belady *belady = eviction->state;
     const struct node *nodes = eviction->workload->nodes;
     size_t at = belady->first[arrival];
-    for (node_id node = path_end(eviction, arrival); node != NODE_ROOT; node = nodes[node].parent)
+    belady->arrival = arrival;
+    for (node_id node = request->reply_node; node != NODE_ROOT; node = nodes[node].parent)
         belady->current[node] = belady->next_use[at++];
 }
 
 static void used(struct eviction *eviction, holding_id holding)
 {
+    uint32_t arrival = ((const struct belady *)eviction->state)->arrival;
+    ((struct per_holding *)eviction->holdings)[holding].last = arrival;
     rank_push(eviction, holding);
 }
 
 static void added(struct eviction *eviction, holding_id holding, uint32_t from)
 {
     (void)from;
-    rank_push(eviction, holding);
+    used(eviction, holding);
 }
 
 static struct victim choose(struct eviction *eviction, enum part wanted)
@@ -113,7 +126,7 @@ const struct eviction_ops eviction_belady = {
                .summary = "offline: what is next used furthest ahead leaves first",
                .state_size = sizeof(struct belady)},
     .flags = EVICTION_OFFLINE | EVICTION_REFUSES,
-    .holding_size = sizeof(struct rank_mark),
+    .holding_size = sizeof(struct per_holding),
     .init = init,
     .fini = fini,
     .begin = begin,

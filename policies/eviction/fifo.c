@@ -92,8 +92,9 @@ static void fini(struct eviction *eviction)
     rank_fini(eviction);
 }
 
-static void begin(struct eviction *eviction, uint32_t arrival)
+static void begin(struct eviction *eviction, uint32_t arrival, const struct request *request)
 {
+    (void)request;
     ((struct fifo *)eviction->state)->arrival = arrival;
 }
 
@@ -101,8 +102,9 @@ static void added(struct eviction *eviction, holding_id holding, uint32_t from)
 {
     struct fifo *fifo = eviction->state;
     struct per_holding *here = of(eviction, holding);
-    here->arrival = fifo->arrival;
-    if (holding_is_kv(eviction->cache, holding)) {
+    if (!holding_is_kv(eviction->cache, holding)) {
+        here->arrival = fifo->arrival;
+    } else if (from < holding_position(eviction->cache, holding)) {
         trim_stretches(fifo, here, from);
         push_stretch(fifo, here, from);
     }

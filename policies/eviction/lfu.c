@@ -1,8 +1,8 @@
 /* lfu - the holding that was used least often leaves first, the longest unused among equals.
  *
- * A snapshot's count starts when it is taken and goes up with each hit that starts from it. KV
- * counts every request whose path goes through it, whether or not it was in memory at the time, so
- * that tokens that are always used together always have the same count. */
+ * A snapshot's count starts when it is taken and goes up with each request that starts from it or
+ * would take it again. KV counts every request whose prompt or reply goes through it, whether or
+ * not it was in memory at the time, so that tokens that always go together have the same count. */
 #include "policies/eviction/rank.h"
 
 struct per_holding {
@@ -34,20 +34,33 @@ static int init(struct eviction *eviction, struct err *err)
     return 0;
 }
 
-static void begin(struct eviction *eviction, uint32_t arrival)
-{
-    ((struct lfu *)eviction->state)->arrival = arrival;
-}
-
-static void used(struct eviction *eviction, holding_id holding)
+static void count_use(struct eviction *eviction, holding_id holding)
 {
     struct per_holding *here = of(eviction, holding);
-    uint32_t arrival = ((struct lfu *)eviction->state)->arrival;
+    uint32_t arrival = ((const struct lfu *)eviction->state)->arrival;
     if (here->uses > 0 && here->last == arrival)
         return; /* one request uses a thing once */
     here->uses++;
     here->last = arrival;
-    rank_push(eviction, holding);
+    if (here->mark.present)
+        rank_push(eviction, holding);
+}
+
+static void begin(struct eviction *eviction, uint32_t arrival, const struct request *request)
+{
+    const struct cache *cache = eviction->cache;
+    ((struct lfu *)eviction->state)->arrival = arrival;
+    if (!cache->kv_is_holding)
+        return;
+    for (node_id node = request->reply_node; node != NODE_ROOT;
+         node = cache->workload->nodes[node].parent)
+        count_use(eviction, node);
+}
+
+static void used(struct eviction *eviction, holding_id holding)
+{
+    if (!holding_is_kv(eviction->cache, holding))
+        count_use(eviction, holding);
 }
 
 static void added(struct eviction *eviction, holding_id holding, uint32_t from)
@@ -56,9 +69,8 @@ static void added(struct eviction *eviction, holding_id holding, uint32_t from)
     struct per_holding *here = of(eviction, holding);
     if (!holding_is_kv(eviction->cache, holding))
         here->uses = 0;
-    if (here->uses > 0 && here->last == ((struct lfu *)eviction->state)->arrival)
-        rank_push(eviction, holding); /* its key has not changed, but it may be new here */
-    used(eviction, holding);
+    count_use(eviction, holding);
+    rank_push(eviction, holding);
 }
 
 static struct victim choose(struct eviction *eviction, enum part wanted)

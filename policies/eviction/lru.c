@@ -83,9 +83,10 @@ static void fini(struct eviction *lru)
     free(lists->ends.entries);
 }
 
-static void begin(struct eviction *lru, uint32_t arrival)
+static void begin(struct eviction *lru, uint32_t arrival, const struct request *request)
 {
     struct lists *lists = lru->state;
+    (void)request;
     lists->kv_place = 0;
     lists->arrival = arrival;
 }
@@ -169,7 +170,7 @@ static void added(struct eviction *lru, holding_id holding, uint32_t from)
         insert(lru, holding + 1, 0);
     } else {
         if (from > workload_node_start(cache->workload, holding))
-            return; /* it was used by the look-up, and stands where it belongs */
+            take_out(lru, holding); /* it was there, and moves to its place among what is new */
         insert(lru, holding + 1, lists->kv_place);
         lists->kv_place = holding + 1;
     }

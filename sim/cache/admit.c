@@ -17,21 +17,25 @@ struct plan {
     const struct lookup *lookup;
     const struct wanted_position *wanted; /* ascending; those before `first` were given up */
     size_t first, count;
-    uint32_t kv_end;  /* KV is wanted up to here */
-    node_id kv_node;  /* on this node */
-    size_t present;   /* wanted snapshots that are there already, to be renewed */
-    node_id pin_node; /* KV up to here may not go: the hit, or the deepest that is renewed */
+    uint32_t kv_end;       /* KV is wanted up to here */
+    node_id kv_node;       /* on this node */
+    size_t present;        /* wanted snapshots that are there already, to be renewed */
+    node_id resident_node; /* no KV of the path is resident below this node */
+    node_id pin_node;      /* KV up to here may not go: the hit, or the deepest that is renewed */
     uint32_t pin_position;
 };
 
-/* The nodes from the one that holds `position` up to, and without, the hit's, deepest first. */
+/* The nodes of the request from the deepest one of interest up to the hit's, deepest first. Where
+ * KV is a holding, what is resident of the whole path is of interest. */
 static void collect_path(struct cache *cache, const struct plan *plan)
 {
     const struct node *nodes = cache->workload->nodes;
     cache->path_length = 0;
-    for (node_id node = plan->kv_node; node != NODE_ROOT; node = nodes[node].parent) {
-        cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
-                               sizeof *cache->path);
+    node_id deepest = cache->kv_is_holding ? plan->request->reply_node : plan->kv_node;
+    for (node_id node = deepest; node != NODE_ROOT; node = nodes[node].parent) {
+        if (cache->path_length == cache->path_capacity)
+            cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
+                                   sizeof *cache->path);
         cache->path[cache->path_length++] = node;
         if (node == plan->lookup->hit_node)
             break;
@@ -80,7 +84,7 @@ static void choose_kv_end(const struct cache *cache, struct plan *plan)
     if (cache->kv_is_holding && !cache->settings.keep_only_for_fork) {
         uint32_t end = nodes[plan->request->reply_node].end;
         if (!cache->memory.pages_are_blocks)
-            end -= end % (uint32_t)cache->memory.page_tokens;
+            end = cache_whole_pages(cache, end) * (uint32_t)cache->memory.page_tokens;
         if (end > plan->kv_end)
             plan->kv_end = end;
     }
@@ -88,19 +92,22 @@ static void choose_kv_end(const struct cache *cache, struct plan *plan)
     node_id deepest =
         plan->kv_end > prompt_end ? plan->request->reply_node : plan->request->prompt_node;
     plan->kv_node = workload_node_at(cache->workload, deepest, plan->kv_end);
+    plan->resident_node = plan->kv_node;
 }
 
-/* What is missing on the path now. Room-making may take KV above the hit away again. */
+/* What is missing on the path now. Every drop may change that: KV of the path above the hit may go,
+ * and where a branch beside the path goes, the page that both had cut is the path's. */
 struct missing {
     struct memory_need need;
     uint64_t kv_tokens;
 };
 
-static struct missing find_missing(const struct cache *cache, const struct plan *plan)
+static struct missing find_missing(const struct cache *cache, struct plan *plan)
 {
-    node_id node = plan->kv_node;
+    node_id node = plan->resident_node;
     while (node != NODE_ROOT && cache->nodes[node].resident == 0)
         node = cache->workload->nodes[node].parent;
+    plan->resident_node = node; /* while room is made, KV only goes */
     uint32_t from = workload_node_start(cache->workload, node) + cache->nodes[node].resident;
     return (struct missing){.need = {.kv_pages = cache_pages(cache, from, plan->kv_end,
                                                              cache->nodes[node].children == 0),
@@ -130,16 +137,22 @@ static bool reduce(struct cache *cache, struct plan *plan)
     uint64_t pages = cache_pages(cache, 0, plan->kv_end, true);
     uint64_t consumed = plan->lookup->snapshot != SNAPSHOT_NONE;
     size_t least = cache->kv_is_holding ? 0 : 1; /* without a snapshot, dropped KV is no use */
-    for (;;) {
+    while (plan->count > plan->first) {
         size_t snapshots = plan->count - plan->first;
-        struct memory_need need = {pages, consumed + snapshots, cache->live_states};
-        if (cache->memory.ops->fits_empty(&cache->memory, need))
+        struct memory_need some = {pages, consumed + snapshots, cache->live_states};
+        if (cache->memory.ops->fits_empty(&cache->memory, some))
             return true;
         if (snapshots <= least)
-            break;
+            goto refused;
         plan->first++;
         cache->counters.snapshots_refused++;
     }
+    choose_kv_end(cache, plan); /* it may have been a snapshot's that was given up */
+    struct memory_need need = {cache_pages(cache, 0, plan->kv_end, true), consumed,
+                               cache->live_states};
+    if (cache->memory.ops->fits_empty(&cache->memory, need))
+        return true;
+refused:
     count_uncached(cache, fits_as_bytes(cache, plan->kv_end, consumed + least));
     return false;
 }
@@ -189,32 +202,28 @@ static bool drop_one(struct cache *cache, const struct memory_shortage *shortage
 }
 
 /* Step 4. */
-static bool make_room(struct cache *cache, const struct plan *plan)
+static bool make_room(struct cache *cache, struct plan *plan)
 {
     const struct memory_ops *memory = cache->memory.ops;
     uint64_t snapshots = cache->live_snapshots;
     struct memory_shortage shortage;
-    for (;;) {
-        struct missing missing = find_missing(cache, plan);
-        if (!memory->falls_short(&cache->memory, missing.need, &shortage))
-            break;
-        bool bytes_fit = false; /* once they do, they do until all is dropped that must be */
-        do {
-            if (!bytes_fit && !(memory->flags & MEMORY_EXACT))
-                bytes_fit = fits_as_bytes(cache, cache->kv_tokens + missing.kv_tokens,
-                                          cache->live_snapshots + missing.need.snapshots);
-            cache->wants = shortage.wants;
-            cache->counters.split_evictions += bytes_fit;
-            if (!drop_one(cache, &shortage)) {
-                cache->counters.split_evictions -= bytes_fit;
-                cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
-                count_uncached(cache, bytes_fit);
-                return false;
-            }
-        } while (memory->falls_short(&cache->memory, missing.need, &shortage));
+    struct missing missing = find_missing(cache, plan);
+    bool bytes_fit = false;
+    bool stuck = false;
+    while (!stuck && memory->falls_short(&cache->memory, missing.need, &shortage)) {
+        if (!(memory->flags & MEMORY_EXACT))
+            bytes_fit = fits_as_bytes(cache, cache->kv_tokens + missing.kv_tokens,
+                                      cache->live_snapshots + missing.need.snapshots);
+        cache->wants = shortage.wants;
+        stuck = !drop_one(cache, &shortage);
+        cache->counters.split_evictions += bytes_fit && !stuck;
+        missing = find_missing(cache, plan);
     }
     cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
-    return true;
+    if (!stuck)
+        return true;
+    count_uncached(cache, bytes_fit);
+    return false;
 }
 
 static void unpin_present(struct cache *cache, struct plan *plan,
@@ -253,17 +262,32 @@ static void commit_snapshot(struct cache *cache, struct plan *plan,
         return;
     }
     cache->snapshots[snapshot].pinned = false;
-    cache->snapshots[snapshot].stream = owner;
+    if (owner == 0 || cache->snapshots[snapshot].stream != 0) /* taken to stay, it stays */
+        cache->snapshots[snapshot].stream = owner;
     cache->eviction.ops->used(&cache->eviction, cache->workload->node_count + snapshot);
+}
+
+/* Stores the KV of the path, and makes what was there below the match, a reply that was given
+ * before, as young as the rest. */
+static void commit_kv(struct cache *cache, const struct plan *plan)
+{
+    const struct node *nodes = cache->workload->nodes;
+    bool below_match = plan->lookup->match_node == NODE_ROOT;
+    for (size_t i = cache->path_length; i-- > 0;) {
+        node_id node = cache->path[i];
+        uint32_t end = nodes[node].end < plan->kv_end ? nodes[node].end : plan->kv_end;
+        bool grows = end > nodes[nodes[node].parent].end + cache->nodes[node].resident;
+        if (grows)
+            store_kv(cache, node, end);
+        else if (below_match && cache->kv_is_holding && cache->nodes[node].resident > 0)
+            cache->eviction.ops->added(&cache->eviction, node, holding_position(cache, node));
+        below_match = below_match || node == plan->lookup->match_node;
+    }
 }
 
 static void commit(struct cache *cache, struct plan *plan)
 {
-    const struct node *nodes = cache->workload->nodes;
-    for (size_t i = cache->path_length; i-- > 0;) {
-        node_id node = cache->path[i];
-        store_kv(cache, node, nodes[node].end < plan->kv_end ? nodes[node].end : plan->kv_end);
-    }
+    commit_kv(cache, plan);
     for_each_wanted(cache, plan, commit_snapshot);
 }
 
@@ -290,8 +314,9 @@ static void trim(struct cache *cache)
     while (cache->memory.ops->falls_short(&cache->memory, nothing, &shortage)) {
         bool bytes_fit = fits_as_bytes(cache, cache->kv_tokens, cache->live_snapshots);
         cache->wants = shortage.wants;
-        if (!drop_one(cache, &shortage))
-            assert(!"everything is droppable when nothing is pinned");
+        bool dropped = drop_one(cache, &shortage);
+        assert(dropped && "everything is droppable when nothing is pinned");
+        (void)dropped;
         cache->counters.split_evictions += bytes_fit;
     }
     cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;

@@ -16,6 +16,10 @@ struct cache *cache_open(const struct workload *workload, const struct cache_set
     if (settings->keep_only_for_fork)
         cache->forked = mem_array(workload->node_count, sizeof *cache->forked);
     cache->tracks_ends = !cache->kv_is_holding && (memory->ops->flags & MEMORY_BY_PART);
+    cache->page_shift = NO_SHIFT;
+    for (uint32_t shift = 0; shift < 32; shift++)
+        if (memory->page_tokens == 1ull << shift)
+            cache->page_shift = shift;
     cache->nodes = mem_array(workload->node_count, sizeof *cache->nodes);
     if (memory->ops->next_in_place)
         cache->kin = mem_array(workload->node_count, sizeof *cache->kin);
@@ -43,10 +47,10 @@ void cache_close(struct cache *cache)
     free(cache);
 }
 
-void cache_begin(struct cache *cache, uint32_t arrival)
+void cache_begin(struct cache *cache, uint32_t arrival, const struct request *request)
 {
     if (cache->eviction.ops->begin)
-        cache->eviction.ops->begin(&cache->eviction, arrival);
+        cache->eviction.ops->begin(&cache->eviction, arrival, request);
     if (cache->memory.ops->begin)
         cache->memory.ops->begin(&cache->memory, arrival);
 }
@@ -56,23 +60,6 @@ uint32_t holding_position(const struct cache *cache, holding_id holding)
     if (!holding_is_kv(cache, holding))
         return holding_snapshot(cache, holding)->position;
     return workload_node_start(cache->workload, holding) + cache->nodes[holding].resident;
-}
-
-bool holding_droppable(const struct cache *cache, holding_id holding, enum part wanted)
-{
-    if (!holding_is_kv(cache, holding)) {
-        const struct snapshot *snapshot = holding_snapshot(cache, holding);
-        if (!snapshot->live || snapshot->pinned)
-            return false;
-        return wanted != PART_KV ||
-               (!cache->kv_is_holding &&
-                snapshot_ends_path(cache, holding - cache->workload->node_count));
-    }
-    const struct cache_node *node = &cache->nodes[holding];
-    if (node->resident == 0 || node->children > 0 || wanted == PART_SNAPSHOT)
-        return false;
-    return holding != cache->pinned_node ||
-           holding_position(cache, holding) > cache->pinned_position;
 }
 
 uint32_t cache_path_end(const struct cache *cache, node_id node)

@@ -9,8 +9,8 @@
  *
  * Rules (docs: snapsim(1), RULES):
  *   - KV of a path is resident from the start; it grows and shrinks at its end.
- *   - A snapshot at p needs KV [0, p). When that KV goes, the snapshot goes at the same moment;
- *     with a dual index it stays, stranded, until it is evicted or its KV is there again.
+ *   - A snapshot at p needs KV [0, p). Before that KV goes, the snapshot goes; with a dual index it
+ *     stays, stranded, until it is evicted or its KV is there again.
  *   - orphans drop: KV that no snapshot needs is not kept. Snapshots are the only holdings.
  *     orphans keep: KV is stored to the end of the request, and is a holding of its own.
  *     orphans keep-for-fork: the same, but KV that no snapshot needs is kept only up to the deepest
@@ -97,6 +97,8 @@ struct cache {
     uint32_t live_states;         /* of running requests */
     enum part wants;              /* what last could not be placed */
     struct memory memory;
+    uint32_t
+        page_shift; /* memory.page_tokens is 1 << page_shift; NO_SHIFT if it is no power of 2 */
     struct eviction eviction;
     size_t holding_capacity;
     struct cache_counters counters;
@@ -111,6 +113,15 @@ struct cache {
     node_id *path;           /* scratch: nodes of the current request, deepest first */
     size_t path_length, path_capacity;
 };
+
+#define NO_SHIFT UINT32_MAX
+
+/* Whole pages in so many tokens. Divisions are what paged strategies would spend their time on. */
+static inline uint32_t cache_whole_pages(const struct cache *cache, uint32_t tokens)
+{
+    return cache->page_shift != NO_SHIFT ? tokens >> cache->page_shift
+                                         : tokens / (uint32_t)cache->memory.page_tokens;
+}
 
 /* What a look-up found. */
 struct lookup {
@@ -133,7 +144,7 @@ bool cache_add_live_state(struct cache *cache);
 void cache_drop_live_state(struct cache *cache);
 
 /* A request comes: its index in the order of arrival. */
-void cache_begin(struct cache *cache, uint32_t arrival);
+void cache_begin(struct cache *cache, uint32_t arrival, const struct request *request);
 
 /* Finds the hit of a prompt and tells the eviction policy what it uses. */
 struct lookup cache_lookup(struct cache *cache, const struct request *request);
@@ -156,18 +167,34 @@ static inline const struct snapshot *holding_snapshot(const struct cache *cache,
 /* Where a holding ends: a snapshot's position, or the end of the node's resident KV. */
 uint32_t holding_position(const struct cache *cache, holding_id holding);
 
-/* Whether it exists, may go now, and helps when `wanted` is short:
- *     PART_ANY       a snapshot that is not pinned, or KV at the end of its path that is not pinned
- *                    altogether
- *     PART_SNAPSHOT  of these, the snapshots
- *     PART_KV        the KV; where KV is no holding, the snapshots with which KV leaves */
-bool holding_droppable(const struct cache *cache, holding_id holding, enum part wanted);
-
 /* Whether nothing is resident beyond a snapshot: then its KV leaves with it, where orphans do. */
 static inline bool snapshot_ends_path(const struct cache *cache, uint32_t snapshot)
 {
     return cache->snapshots[snapshot].deeper == 0 &&
            cache->nodes[cache->snapshots[snapshot].node].children == 0;
+}
+
+/* Whether it exists, may go now, and helps when `wanted` is short:
+ *     PART_ANY       a snapshot that is not pinned, or KV at the end of its path that is not pinned
+ *                    altogether
+ *     PART_SNAPSHOT  of these, the snapshots
+ *     PART_KV        the KV; where KV is no holding, the snapshots with which KV leaves */
+static inline bool holding_droppable(const struct cache *cache, holding_id holding,
+                                     enum part wanted)
+{
+    if (!holding_is_kv(cache, holding)) {
+        const struct snapshot *snapshot = holding_snapshot(cache, holding);
+        if (!snapshot->live || snapshot->pinned)
+            return false;
+        return wanted != PART_KV ||
+               (!cache->kv_is_holding &&
+                snapshot_ends_path(cache, holding - cache->workload->node_count));
+    }
+    const struct cache_node *node = &cache->nodes[holding];
+    if (node->resident == 0 || node->children > 0 || wanted == PART_SNAPSHOT)
+        return false;
+    return holding != cache->pinned_node ||
+           holding_position(cache, holding) > cache->pinned_position;
 }
 
 /* The snapshot at the end of the path whose deepest resident node is `node` or the next above it;

@@ -30,15 +30,17 @@ static void cut_match(const struct cache *cache, uint32_t limit, struct lookup *
 {
     uint32_t hit = found->match_tokens;
     uint64_t match_unit = cache->settings.match_unit;
-    uint32_t unit = (uint32_t)(match_unit ? match_unit : cache->memory.page_tokens);
     bool whole_blocks = cache->memory.pages_are_blocks && !match_unit && hit <= limit;
     if (hit > limit)
         hit = limit;
     if (!whole_blocks)
-        hit -= hit % unit;
+        hit = match_unit ? hit - hit % (uint32_t)match_unit
+                         : cache_whole_pages(cache, hit) * (uint32_t)cache->memory.page_tokens;
     found->hit_tokens = hit;
     found->asked = found->match_tokens < limit ? found->match_tokens : limit;
-    found->hit_node = workload_node_at(cache->workload, found->match_node, hit);
+    found->hit_node = hit == found->match_tokens
+                          ? found->match_node
+                          : workload_node_at(cache->workload, found->match_node, hit);
 }
 
 static void use_kv(struct cache *cache, node_id node)

@@ -8,21 +8,14 @@ uint64_t cache_pages(const struct cache *cache, uint32_t from, uint32_t to, bool
 {
     if (to <= from)
         return 0;
-    uint64_t page = cache->memory.page_tokens;
-    if (page == 1)
-        return to - from;
-    uint64_t before = at_end ? (from + page - 1) / page : from / page;
-    return (to + page - 1) / page - before;
+    uint32_t round_up = (uint32_t)cache->memory.page_tokens - 1;
+    uint32_t before = cache_whole_pages(cache, at_end ? from + round_up : from);
+    return cache_whole_pages(cache, to + round_up) - before;
 }
 
 static holding_id snapshot_holding(const struct cache *cache, uint32_t snapshot)
 {
     return cache->workload->node_count + snapshot;
-}
-
-static uint32_t node_resident_end(const struct cache *cache, node_id node)
-{
-    return workload_node_start(cache->workload, node) + cache->nodes[node].resident;
 }
 
 /* A node gets its first KV. */
@@ -79,11 +72,10 @@ void store_kv(struct cache *cache, node_id node, uint32_t position)
         cache->eviction.ops->added(&cache->eviction, node, from);
 }
 
-/* Cuts a node's resident KV back to `resident` tokens. */
-static void shrink(struct cache *cache, node_id node, uint32_t resident)
+/* Cuts the resident KV of a node that starts at `start` back to `resident` tokens. */
+static void shrink(struct cache *cache, node_id node, uint32_t start, uint32_t resident)
 {
     struct cache_node *here = &cache->nodes[node];
-    uint32_t start = workload_node_start(cache->workload, node);
     struct cache_node *parent = &cache->nodes[cache->workload->nodes[node].parent];
     assert(here->children == 0 && resident < here->resident);
     uint32_t from = start + resident, to = start + here->resident;
@@ -116,7 +108,7 @@ static void drop_orphans(struct cache *cache, node_id node)
         uint32_t needed = link != 0 ? cache->snapshots[link - 1].position - start : 0;
         if (needed == resident || (cache->forked && cache->forked[node]))
             return;
-        shrink(cache, node, needed);
+        shrink(cache, node, start, needed);
         if (needed > 0)
             return;
     }
@@ -134,22 +126,29 @@ static void cut(struct cache *cache, node_id node, uint32_t position)
         store_drop_snapshot(cache, deepest);
     }
     if (start + cache->nodes[node].resident > position)
-        shrink(cache, node, position - start);
+        shrink(cache, node, start, position - start);
 }
 
 void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t down_to)
 {
-    uint64_t page = cache->memory.page_tokens;
+    uint32_t page = (uint32_t)cache->memory.page_tokens;
     uint32_t start = workload_node_start(cache->workload, node);
-    uint32_t end = node_resident_end(cache, node);
+    uint32_t end = start + cache->nodes[node].resident;
     uint32_t floor = down_to > start ? down_to : start;
     if (node == cache->pinned_node && cache->pinned_position > floor)
         floor = cache->pinned_position;
     assert(cache->kv_is_holding && floor < end && pages > 0);
-    uint64_t end_page = (end + page - 1) / page;
-    uint64_t target = pages < end_page ? (end_page - pages) * page : 0;
-    uint32_t position = target > floor ? (uint32_t)target : floor;
-    cut(cache, node, position);
+    uint32_t deepest = cache->settings.dual_index ? 0 : cache->nodes[node].snapshots;
+    if (deepest != 0 && cache->snapshots[deepest - 1].position == end) {
+        store_drop_snapshot(cache, deepest - 1);
+        return;
+    }
+    if (deepest != 0 && cache->snapshots[deepest - 1].position > floor)
+        floor = cache->snapshots[deepest - 1].position;
+    uint32_t end_page = cache_whole_pages(cache, end + page - 1);
+    uint32_t target = pages < end_page ? (end_page - (uint32_t)pages) * page : 0;
+    uint32_t position = target > floor ? target : floor;
+    shrink(cache, node, start, position - start);
     drop_orphans(cache, node);
 }
 
@@ -166,11 +165,11 @@ void store_drop_pages(struct cache *cache, node_id node, uint64_t pages)
     }
     if (cache->nodes[node].resident == 0)
         return;
-    uint64_t page = cache->memory.page_tokens;
+    uint32_t page = (uint32_t)cache->memory.page_tokens;
     uint32_t start = workload_node_start(cache->workload, node);
-    uint64_t end_page = (node_resident_end(cache, node) + page - 1) / page;
-    uint64_t position = pages < end_page ? (end_page - pages) * page : 0;
-    cut(cache, node, position > start ? (uint32_t)position : start);
+    uint32_t end_page = cache_whole_pages(cache, start + cache->nodes[node].resident + page - 1);
+    uint32_t position = pages < end_page ? (end_page - (uint32_t)pages) * page : 0;
+    cut(cache, node, position > start ? position : start);
     drop_orphans(cache, node);
 }
 

@@ -9,8 +9,9 @@
 /* Makes KV resident on a node up to a position; its parent is resident to its end. */
 void store_kv(struct cache *cache, node_id node, uint32_t position);
 
-/* Drops KV at the end of a path, at least one page and at most down to a position on this node,
- * together with the snapshots that needed it. pages: how many to drop. */
+/* Drops KV at the end of a path: so many pages, but not below down_to, nor beyond this node. A
+ * snapshot on the way stops it: where one stands at the very end, it leaves alone first, since
+ * that may be room enough. (So what is dropped does not depend on where nodes end.) */
 void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t down_to);
 
 /* Drops all KV from some pages before a node's end on, with all that needs it. */

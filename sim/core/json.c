@@ -56,12 +56,25 @@ static bool count_key(const cJSON *item, const cJSON *wanted, const char *key, s
     return false;
 }
 
+/* The value itself if it has a key, else the nearest one above it that has: cJSON does not link
+ * values to their parents. */
+static const cJSON *keyed_at(const cJSON *list, const cJSON *wanted, const cJSON *above)
+{
+    for (const cJSON *item = list; item; item = item->next) {
+        const cJSON *here = item->string ? item : above;
+        if (item == wanted)
+            return here;
+        const cJSON *found = item->child ? keyed_at(item->child, wanted, here) : NULL;
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
 static unsigned line_of(const struct json_document *document, const struct json *value)
 {
-    const cJSON *item = item_of(value);
-    while (item && !item->string && item->prev && item->prev->next == item)
-        item = item->prev; /* an element of an array: the first one's line is near enough */
-    if (!item || !item->string)
+    const cJSON *item = keyed_at(item_of(document->top), item_of(value), NULL);
+    if (!item)
         return 1;
     size_t before = 0;
     count_key(item_of(document->top), item, item->string, &before);

@@ -1,11 +1,12 @@
 #include "sim/core/text.h"
 
-#include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/core/mem.h"
@@ -65,33 +66,50 @@ int text_read_file(struct text *text, const char *path, struct err *err)
     return failed ? -1 : 0;
 }
 
-int text_write_file(const char *path, const void *bytes, size_t length, struct err *err)
+/* Writes to an open file and closes it. */
+static int write_and_close(FILE *file, const char *path, const void *bytes, size_t length,
+                           struct err *err)
+{
+    size_t written = length > 0 ? fwrite(bytes, 1, length, file) : 0;
+    bool failed = written != length || fflush(file) != 0;
+    if (failed)
+        err_set_errno(err, "write '%s'", path);
+    if (fclose(file) != 0 && !failed) {
+        failed = true;
+        err_set_errno(err, "write '%s'", path);
+    }
+    return failed ? -1 : 0;
+}
+
+static int write_by_rename(const char *path, const void *bytes, size_t length, struct err *err)
 {
     struct text name = {0};
     text_printf(&name, "%s.tmp.%ld", path, (long)getpid());
-    int result = 0;
     FILE *file = fopen(name.data, "wb");
+    int result = 0;
     if (file == NULL) {
         result = err_set_errno(err, "create '%s'", path);
-        goto out;
+    } else {
+        result = write_and_close(file, path, bytes, length, err);
+        if (result == 0 && rename(name.data, path) != 0)
+            result = err_set_errno(err, "rename to '%s'", path);
+        if (result != 0)
+            remove(name.data);
     }
-    size_t written = length > 0 ? fwrite(bytes, 1, length, file) : 0;
-    if (written != length || fflush(file) != 0) {
-        result = err_set_errno(err, "write '%s'", path);
-        fclose(file);
-    } else if (fclose(file) != 0) {
-        result = err_set_errno(err, "write '%s'", path);
-    } else if (rename(name.data, path) != 0) {
-        result = err_set_errno(err, "rename to '%s'", path);
-    }
-    if (result != 0) {
-        int saved = errno;
-        remove(name.data);
-        errno = saved;
-    }
-out:
     text_close(&name);
     return result;
+}
+
+int text_write_file(const char *path, const void *bytes, size_t length, struct err *err)
+{
+    struct stat status;
+    /* lstat: a symbolic link, as /dev/stdout is, must not be replaced by a file either. */
+    if (lstat(path, &status) != 0 || S_ISREG(status.st_mode))
+        return write_by_rename(path, bytes, length, err);
+    FILE *file = fopen(path, "wb");
+    if (file == NULL)
+        return err_set_errno(err, "open '%s'", path);
+    return write_and_close(file, path, bytes, length, err);
 }
 
 /* Edits (insertions, deletions, changes) between two short words, by the usual table of rows. */

@@ -226,12 +226,14 @@ static void add_outcome(struct outcome *sum, const struct outcome *one)
 static void count(struct replay *replay, const struct request_result *one)
 {
     struct result *result = replay->result;
-    uint64_t page = replay->cache->memory.page_tokens;
+    uint32_t round_up = (uint32_t)replay->cache->memory.page_tokens - 1;
     result->requests++;
     result->prompt_tokens += one->prompt_tokens;
+    result->computed_tokens += one->prompt_tokens - one->outcome.hit_tokens;
     result->reply_tokens += replay->workload->requests[one->request].reply_tokens;
     result->hit_requests += one->outcome.hit_tokens > 0;
-    result->hit_pages += (one->outcome.hit_tokens + page - 1) / page;
+    result->hit_pages +=
+        cache_whole_pages(replay->cache, (uint32_t)one->outcome.hit_tokens + round_up);
     add_outcome(&result->sum, &one->outcome);
     uint64_t digest = digest_u64(result->digest, one->request);
     digest = digest_u64(digest, one->outcome.hit_tokens);
@@ -318,7 +320,7 @@ static struct request_result replay_one(struct replay *replay, uint32_t index)
     const struct request *request = &workload->requests[arrival->request];
     struct cache *cache = replay->cache;
     uint64_t taken = cache->counters.snapshots_taken;
-    cache_begin(cache, index);
+    cache_begin(cache, index, request);
     struct lookup found = cache_lookup(cache, request);
     replay->positions.count = 0;
     if (cache->settings.recurrent) {
@@ -385,6 +387,20 @@ static void finish(struct replay *replay)
     result->quota_bytes = memory->quota_bytes;
 }
 
+#ifdef SIM_CHECK
+/* An audit looks at every node: after each request of a small load, less often in a large one, so
+ * that it costs about as much as looking at so many nodes after each. */
+#define AUDIT_NODES 256
+
+static int audit(const struct replay *replay, uint32_t request, struct err *err)
+{
+    struct err reason;
+    if (cache_audit(replay->cache, &reason) == 0)
+        return 0;
+    return err_set(err, "audit after request %u: %.900s", request, reason.text);
+}
+#endif
+
 static int run_variant(struct result *out, const struct replay *run, const struct plugins *plugins,
                        replay_observer *observer, void *user, struct err *err)
 {
@@ -400,9 +416,8 @@ static int run_variant(struct result *out, const struct replay *run, const struc
             observer(user, &one);
         }
 #ifdef SIM_CHECK
-        struct err reason;
-        if (cache_audit(replay.cache, &reason) != 0)
-            result = err_set(err, "audit after request %u: %.900s", one.request, reason.text);
+        if (i % (1 + replay.workload->node_count / AUDIT_NODES) == 0)
+            result = audit(&replay, one.request, err);
 #endif
     }
     if (result == 0)

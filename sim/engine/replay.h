@@ -38,7 +38,7 @@ struct request_result {
 };
 
 struct result {
-    uint64_t requests, prompt_tokens, reply_tokens, hit_requests, hit_pages;
+    uint64_t requests, prompt_tokens, computed_tokens, reply_tokens, hit_requests, hit_pages;
     struct outcome sum;
     struct cache_counters cache;
     uint64_t snapshots_hit;

@@ -10,6 +10,7 @@ const struct result_field result_fields[] = {
     FIELD("prompt_tokens", prompt_tokens, "tokens of their prompts"),
     FIELD("reply_tokens", reply_tokens, "tokens of their replies"),
     FIELD("hit_tokens", sum.hit_tokens, "prompt tokens that need not be computed"),
+    FIELD("computed_tokens", computed_tokens, "prompt tokens that are computed"),
     FIELD("hit_requests", hit_requests, "requests with a hit"),
     FIELD("hit_pages", hit_pages, "pages that the hits touch"),
     FIELD("missed_new_tokens", sum.missed_new_tokens, "missed: never seen before"),

@@ -57,6 +57,12 @@ static int parse(const char *how, struct setting *out, struct err *err)
                    how);
 }
 
+int arrival_check(const char *how, struct err *err)
+{
+    struct setting ignored;
+    return strcmp(how, "auto") == 0 ? 0 : parse(how, &ignored, err);
+}
+
 static uint64_t draw_think_ns(struct rng *rng, const struct request *request)
 {
     bool tool = request->waited_for == WAITED_TOOL;

@@ -27,6 +27,9 @@ struct schedule {
     char *how; /* the resolved setting, as in "open:32" */
 };
 
+/* Whether a setting is one of those above. */
+int arrival_check(const char *how, struct err *err) MUST_CHECK;
+
 /* limit: only the first so many requests of the order, 0 for all. err for an unknown setting, or
  * one that the trace cannot give. */
 int schedule_open(struct schedule **out, const struct workload *workload, const char *how,

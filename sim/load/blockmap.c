@@ -13,6 +13,15 @@ struct blockmap_slot {
     uint32_t group;         /* index + 1, 0 if the slot is free */
 };
 
+/* Runs at least this long become intervals. There are few of them, so a sorted array will do. */
+#define LONG_RUN 256u
+
+struct blockmap_interval {
+    uint64_t space, first, count;
+    struct block_entry entry; /* of the first number */
+    uint32_t step;
+};
+
 static size_t slot_of(const struct blockmap *map, uint64_t space, uint64_t prefix)
 {
     uint64_t hash = (prefix ^ (space << 40 | space >> 24)) * 0x9e3779b97f4a7c15u;
@@ -36,18 +45,50 @@ static void grow(struct blockmap *map)
     free(old);
 }
 
-struct block_entry *blockmap_find(const struct blockmap *map, uint64_t space, uint64_t number)
+/* How many intervals start at or before a number. */
+static size_t intervals_before(const struct blockmap *map, uint64_t space, uint64_t number)
 {
-    if (map->slot_count == 0)
-        return NULL;
-    const struct blockmap_slot *slot = &map->slots[slot_of(map, space, number >> GROUP_BITS)];
-    if (slot->group == 0)
-        return NULL;
-    size_t base = (size_t)(slot->group - 1) * GROUP_SIZE;
-    return &map->groups[base + (number & (GROUP_SIZE - 1))];
+    size_t low = 0, high = map->interval_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct blockmap_interval *interval = &map->intervals[middle];
+        if (interval->space < space || (interval->space == space && interval->first <= number))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
-struct block_entry *blockmap_put(struct blockmap *map, uint64_t space, uint64_t number)
+static struct block_entry find_in_intervals(const struct blockmap *map, uint64_t space,
+                                            uint64_t number)
+{
+    struct block_entry nothing = {0, 0};
+    size_t before = intervals_before(map, space, number);
+    if (before == 0)
+        return nothing;
+    const struct blockmap_interval *interval = &map->intervals[before - 1];
+    uint64_t offset = number - interval->first;
+    if (interval->space != space || offset >= interval->count)
+        return nothing;
+    return (struct block_entry){interval->entry.owner,
+                                interval->entry.end + (uint32_t)offset * interval->step};
+}
+
+struct block_entry blockmap_find(const struct blockmap *map, uint64_t space, uint64_t number)
+{
+    struct block_entry found = {0, 0};
+    if (map->slot_count > 0) {
+        const struct blockmap_slot *slot = &map->slots[slot_of(map, space, number >> GROUP_BITS)];
+        size_t base = slot->group ? (size_t)(slot->group - 1) * GROUP_SIZE : 0;
+        if (slot->group != 0)
+            found = map->groups[base + (number & (GROUP_SIZE - 1))];
+    }
+    return found.owner != 0 || map->interval_count == 0 ? found
+                                                        : find_in_intervals(map, space, number);
+}
+
+void blockmap_put(struct blockmap *map, uint64_t space, uint64_t number, struct block_entry entry)
 {
     if (2 * (map->used + 1) > map->slot_count)
         grow(map);
@@ -59,7 +100,24 @@ struct block_entry *blockmap_put(struct blockmap *map, uint64_t space, uint64_t 
         *slot = (struct blockmap_slot){space, number >> GROUP_BITS, (uint32_t)++map->used};
     }
     size_t base = (size_t)(slot->group - 1) * GROUP_SIZE;
-    return &map->groups[base + (number & (GROUP_SIZE - 1))];
+    map->groups[base + (number & (GROUP_SIZE - 1))] = entry;
+}
+
+void blockmap_put_run(struct blockmap *map, uint64_t space, uint64_t first, uint64_t count,
+                      struct block_entry entry, uint32_t step)
+{
+    if (count < LONG_RUN) {
+        for (uint64_t i = 0; i < count; i++, entry.end += step)
+            blockmap_put(map, space, first + i, entry);
+        return;
+    }
+    size_t at = intervals_before(map, space, first);
+    map->intervals = mem_grow(map->intervals, &map->interval_capacity, map->interval_count + 1,
+                              sizeof *map->intervals);
+    memmove(&map->intervals[at + 1], &map->intervals[at],
+            (map->interval_count - at) * sizeof *map->intervals);
+    map->intervals[at] = (struct blockmap_interval){space, first, count, entry, step};
+    map->interval_count++;
 }
 
 void blockmap_clear(struct blockmap *map)
@@ -67,11 +125,13 @@ void blockmap_clear(struct blockmap *map)
     if (map->used > 0)
         memset(map->slots, 0, map->slot_count * sizeof *map->slots);
     map->used = 0;
+    map->interval_count = 0;
 }
 
 void blockmap_close(struct blockmap *map)
 {
     free(map->slots);
     free(map->groups);
+    free(map->intervals);
     *map = (struct blockmap){0};
 }

@@ -158,6 +158,10 @@ int build_add(struct build *build, const struct build_request *request, struct e
     build->block_tokens = block;
     if (check_request(build, request, err) != 0)
         return -1;
+    if (build->request_count + build->pending_count >= UINT32_MAX - 1 ||
+        build->bound_count + build->pending_bound_count + request->bound_count > UINT32_MAX)
+        return fail(build, err, "at most %u requests, and as many message bounds, were expected",
+                    UINT32_MAX - 1);
     size_t count = build->pending_count++;
     build->pending =
         mem_grow(build->pending, &build->pending_capacity, count + 1, sizeof *build->pending);

@@ -7,7 +7,9 @@
  * full blocks of i's prompt, at least one, and in_j >= in_i + out_i. Then i's path, prompt and
  * reply, is the first in_i + out_i tokens of j's path. Blocks of j inside that stretch are named by
  * the first j that comes; a later one that names them otherwise leaves i's path at the last block
- * they share. So what the tree says about the first k requests never depends on later ones.
+ * they share. So what the tree says about the first k requests of the trace never depends on later
+ * ones. (In the order of the trace; where conversations with shared numbers overlap in time, a
+ * request that comes later but stands earlier in the file may have named a reply's blocks.)
  * A partial block at the end of a prompt that nothing continues, and its reply, are private. */
 #ifndef SNAPSIM_BUILD_H
 #define SNAPSIM_BUILD_H
@@ -21,7 +23,8 @@ struct block_run {
 
 struct build_options {
     bool drop_replies;        /* paths end with the prompt */
-    bool keep_partial_blocks; /* the last, partial block of a list of numbers is one of its own */
+    bool keep_partial_blocks; /* the last, partial block of a list of numbers is one of its own;
+                                 then no path follows another beyond its blocks */
     bool share_system;        /* system prompts of local conversations are shared by tool_tokens */
     bool link_by_prompt;      /* no conversations are recorded: link requests as follows */
 };

@@ -51,19 +51,40 @@ static struct block_key key_of(const struct placer *placer, uint64_t number)
     return (struct block_key){SPACE_LOCAL, number};
 }
 
-static struct block_entry *find_block(const struct placer *placer, uint64_t number)
+static struct block_entry find_block(const struct placer *placer, uint64_t number)
 {
     struct block_key key = key_of(placer, number);
     const struct blockmap *map = key.space == SPACE_LOCAL ? &placer->local_blocks : &placer->blocks;
-    struct block_entry *entry = blockmap_find(map, key.space, key.number);
-    return entry && entry->owner != 0 ? entry : NULL;
+    return blockmap_find(map, key.space, key.number);
 }
 
-static void register_block(struct placer *placer, uint64_t number, uint32_t segment, uint64_t end)
+static bool is_known(const struct placer *placer, uint64_t number)
 {
-    struct block_key key = key_of(placer, number);
-    struct blockmap *map = key.space == SPACE_LOCAL ? &placer->local_blocks : &placer->blocks;
-    *blockmap_put(map, key.space, key.number) = (struct block_entry){segment + 1, (uint32_t)end};
+    return find_block(placer, number).owner != 0;
+}
+
+/* Registers consecutive numbers, none of which is known, that end step tokens apart. A run may
+ * start within a shared system prompt and end outside it: then its two parts have two spaces. */
+static void register_run(struct placer *placer, uint64_t first, uint64_t count, uint32_t segment,
+                         uint64_t end)
+{
+    uint32_t step = placer->block_tokens;
+    while (count > 0) {
+        struct block_key key = key_of(placer, first);
+        uint64_t system_end = placer->system_first + placer->system_blocks;
+        uint64_t part = count;
+        if (key.space >= SPACE_SYSTEM && system_end - first < part)
+            part = system_end - first;
+        else if (key.space == SPACE_LOCAL && first < placer->system_first &&
+                 placer->system_first - first < part)
+            part = placer->system_first - first;
+        struct blockmap *map = key.space == SPACE_LOCAL ? &placer->local_blocks : &placer->blocks;
+        struct block_entry entry = {segment + 1, (uint32_t)end};
+        blockmap_put_run(map, key.space, key.number, part, entry, step);
+        first += part;
+        count -= part;
+        end += part * step;
+    }
 }
 
 static uint64_t number_at(const struct path_blocks *path, uint64_t index)
@@ -85,12 +106,12 @@ static uint64_t block_end(const struct placer *placer, const struct path_blocks 
 /* How many leading blocks of a run are known. */
 static uint64_t count_known(const struct placer *placer, const struct block_run *run)
 {
-    if (run->count > 0 && find_block(placer, run->first + run->count - 1))
+    if (run->count > 0 && is_known(placer, run->first + run->count - 1))
         return run->count;
     uint64_t low = 0, high = run->count; /* the answer lies in low..high */
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        if (find_block(placer, run->first + middle))
+        if (is_known(placer, run->first + middle))
             low = middle + 1;
         else
             high = middle;
@@ -127,18 +148,18 @@ static int check_chained(const struct placer *placer, const struct path_blocks *
             continue;
         uint64_t number = path->runs[i].first + (last - index) - 1;
         uint64_t end = block_end(placer, path, last - 1);
-        const struct block_entry *entry = find_block(placer, number);
-        if (entry && entry->end == end && deepest)
-            segment = entry->owner - 1;
-        if (entry && entry->end == end)
+        struct block_entry entry = find_block(placer, number);
+        bool same_end = entry.owner != 0 && entry.end == end;
+        if (same_end && deepest)
+            segment = entry.owner - 1;
+        if (same_end)
             segment = cut_segment_at(&placer->cut, segment, (uint32_t)end);
-        if (!entry || entry->end != end || segment != entry->owner - 1)
+        if (!same_end || segment != entry.owner - 1)
             return err_set(err,
                            "block number %llu was expected where it stood before, ending at token "
                            "%u, found it ending at token %llu, after other blocks (numbers must "
                            "be chained: equal number, equal prompt up to there)",
-                           (unsigned long long)number, entry ? entry->end : 0,
-                           (unsigned long long)end);
+                           (unsigned long long)number, entry.end, (unsigned long long)end);
     }
     return 0;
 }
@@ -164,11 +185,11 @@ static uint32_t find_linked(const struct placer *placer, const struct path_block
     uint64_t full = path->in / placer->block_tokens;
     for (uint64_t index = shared < full ? shared : full; index-- > 1;) {
         uint64_t number = number_at(path, index);
-        const struct block_entry *entry = blockmap_find(&placer->prompt_ends, SPACE_TRACE, number);
-        if (entry == NULL || entry->owner == 0)
+        struct block_entry entry = blockmap_find(&placer->prompt_ends, SPACE_TRACE, number);
+        if (entry.owner == 0)
             continue;
-        const struct place *found = &placer->places[entry->owner - 1];
-        return path->in > (uint64_t)found->prompt.position + found->out ? entry->owner - 1
+        const struct place *found = &placer->places[entry.owner - 1];
+        return path->in > (uint64_t)found->prompt.position + found->out ? entry.owner - 1
                                                                         : REQUEST_NONE;
     }
     return REQUEST_NONE;
@@ -179,9 +200,10 @@ static void remember_prompt_end(struct placer *placer)
     const struct place *place = &placer->places[placer->count - 1];
     if (place->full_blocks < 2)
         return;
-    struct block_entry *entry = blockmap_put(&placer->prompt_ends, SPACE_TRACE, place->last_block);
-    if (entry->owner == 0 || entry->end <= place->prompt.position)
-        *entry = (struct block_entry){(uint32_t)placer->count, place->prompt.position};
+    struct block_entry known = blockmap_find(&placer->prompt_ends, SPACE_TRACE, place->last_block);
+    struct block_entry mine = {(uint32_t)placer->count, place->prompt.position};
+    if (known.owner == 0 || known.end <= mine.end)
+        blockmap_put(&placer->prompt_ends, SPACE_TRACE, place->last_block, mine);
 }
 
 /* Step 2: moves `attach` from the last shared block to the end of the path that this one continues,
@@ -201,8 +223,8 @@ static void attach_to_reply(struct placer *placer, const struct path_blocks *pat
             return; /* another continuation says that these blocks are different */
         for (uint64_t index = shared; index < whole; index++) {
             uint32_t position = (uint32_t)((index + 1) * block);
-            register_block(placer, number_at(path, index),
-                           cut_segment_at(&placer->cut, segment, position), position);
+            register_run(placer, number_at(path, index), 1,
+                         cut_segment_at(&placer->cut, segment, position), position);
         }
     }
     before->tail_named = true;
@@ -215,15 +237,18 @@ static uint32_t add_segment(struct placer *placer, const struct path_blocks *pat
 {
     uint32_t segment = cut_add_segment(&placer->cut, attach, (uint32_t)path->end);
     uint64_t index = 0, first_new = attach.position / placer->block_tokens;
-    for (size_t i = 0; i < path->run_count; i++) {
+    for (size_t i = 0; i < path->run_count; index += path->runs[i++].count) {
         const struct block_run *run = &path->runs[i];
-        uint64_t j = first_new <= index ? 0 : first_new - index;
-        for (; j < run->count; j++) {
-            uint64_t end = block_end(placer, path, index + j);
-            if (end > attach.position)
-                register_block(placer, run->first + j, segment, end);
-        }
-        index += run->count;
+        uint64_t skip = first_new <= index ? 0 : first_new - index;
+        if (skip >= run->count)
+            continue;
+        uint64_t count = run->count - skip;
+        bool partial = block_end(placer, path, index + run->count - 1) % placer->block_tokens != 0;
+        uint64_t whole = count - partial; /* a partial block ends nearer than a step */
+        register_run(placer, run->first + skip, whole, segment,
+                     block_end(placer, path, index + skip));
+        if (partial && path->in > attach.position)
+            register_run(placer, run->first + run->count - 1, 1, segment, path->in);
     }
     return segment;
 }
@@ -232,6 +257,7 @@ static struct place describe(const struct placer *placer, const struct path_bloc
                              uint32_t segment)
 {
     struct place place = {.out = path->out, .stream = path->stream};
+    place.tail_named = path->blocks > path->prompt_blocks; /* by the trace itself */
     place.prompt.position = (uint32_t)path->in;
     place.prompt.segment = cut_segment_at(&placer->cut, segment, place.prompt.position);
     place.reply.position = (uint32_t)path->end;
@@ -254,8 +280,8 @@ int placer_add(struct placer *placer, const struct path_blocks *path, uint32_t *
         return -1;
     struct cut_point attach = {CUT_ROOT, 0};
     if (shared > 0) {
-        const struct block_entry *last = find_block(placer, number_at(path, shared - 1));
-        attach = (struct cut_point){last->owner - 1, last->end};
+        struct block_entry last = find_block(placer, number_at(path, shared - 1));
+        attach = (struct cut_point){last.owner - 1, last.end};
     }
     *continues = placer->options.link_by_prompt ? find_linked(placer, path, shared)
                                                 : find_continued(placer, path, shared);

@@ -29,6 +29,11 @@ fi
 grep -q -- '--resume goes on with it, --force starts anew' message
 "$SNAPSIM" sweep sweep.json --output out --resume 2>message
 grep -q complete message
+sed 's/"lru", "fifo"/"lru", "lfu"/' sweep.json >other.json
+if "$SNAPSIM" sweep other.json --output out --resume 2>message; then
+    exit 1
+fi
+grep -q 'is of another sweep; --force starts anew' message
 # a cell that fails is recorded and does not stop the rest
 printf '{"trace": [{"conversations": 3}, "missing.jsonl"], "placement": ["turn", "none"]}' >bad.json
 if "$SNAPSIM" sweep bad.json >bad.jsonl 2>message; then

@@ -17,21 +17,25 @@ fails 2 "--capacity needs a value" run --capacity
 fails 2 "--capacity: '64Gib' is not a size" run --capacity 64Gib
 fails 2 "--orphans: one of drop, keep was expected, found 'maybe'" run --orphans maybe
 fails 2 "one argument too many" run a b
-fails 1 "did you mean 'prompt-end'?" run --placement prompt-emd
-fails 1 "placement 'fixed': interval: a whole number from 1 to 1048576" run --placement fixed:0
-fails 1 "placement 'fixed' has no parameter 'intervall' (did you mean 'interval'?)" \
+fails 2 "did you mean 'prompt-end'?" run --placement prompt-emd
+fails 2 "placement 'fixed': interval: a whole number from 1 to 1048576" run --placement fixed:0
+fails 2 "placement 'fixed' has no parameter 'intervall' (did you mean 'interval'?)" \
     run --placement fixed:intervall=3
-fails 1 "did you mean 'lru'?" run --eviction lruu
-fails 1 "did you mean 'kimi-k2'?" run --model kimi-k2.9
+fails 2 "did you mean 'lru'?" run --eviction lruu
+fails 2 "did you mean 'kimi-k2'?" run --model kimi-k2.9
 fails 1 "open 'missing.jsonl'" run missing.jsonl
 fails 1 "memory 'ideal' has no pages" run --page-tokens 16
-fails 1 "arrival: auto, sequential, recorded" run --arrival never
+fails 2 "arrival: auto, sequential, recorded" run --arrival never
 fails 2 "sweep: a file was expected" sweep
 fails 2 "--shard: I/N with I from 1 to N was expected, found '3/2'" sweep x.json --shard 3/2
 printf '{"capacityy": "1GiB"}' >sweep.json
 fails 1 "sweep.json:1: there is no setting 'capacityy' (did you mean 'capacity'?)" sweep sweep.json
 printf '{\n"seed": 1,\n"capacity": {"from": "1GiB", "to": "4GiB"}}' >sweep.json
 fails 1 'sweep.json:3: capacity: {"from": A, "to": B' sweep sweep.json
+printf '{"seed": 1,\n"placement": ["turn", "tunr"]}' >sweep.json
+fails 1 "sweep.json:2: placement: there is none called 'tunr' (did you mean 'turn'?)" sweep sweep.json
+printf '{"name": 5}' >sweep.json
+fails 1 "sweep.json:1: name: text was expected" sweep sweep.json
 printf '{"seed": [1, 2],\n"seed": 3}' >sweep.json
 fails 1 "sweep.json:2: key 'seed' appears twice" sweep sweep.json
 for command in "" run sweep merge list model trace; do

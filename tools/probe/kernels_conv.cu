@@ -4,6 +4,7 @@
 #include "tools/probe/gates.cuh"
 
 #define THREADS 128
+#define AHEAD 8 /* tokens loaded at once */
 
 struct channel_pair {
     float a, b;
@@ -80,14 +81,22 @@ static __global__ void conv_prefill_kernel(struct conv_prefill p)
 #pragma unroll
     for (int j = 0; j < KERNEL_WINDOW; j++)
         x[j] = earlier(&p, run.sequence, run.behind, KERNEL_WINDOW - j, channel);
-#pragma unroll 4
-    for (int t = 0; t < run.count; t++) {
+    for (int t = 0; t < run.count; t += AHEAD) {
         size_t at = (size_t)(run.token + t) * p.channels + channel;
-        x[3] = load_pair(&p.input[at]);
-        store_pair(&p.output[at], convolve(&taps, x));
-        x[0] = x[1];
-        x[1] = x[2];
-        x[2] = x[3];
+        uint32_t fresh[AHEAD];
+        /* All loads before the first store: the compiler must assume that they could meet. */
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++)
+            fresh[j] = t + j < run.count ? load_pair(&p.input[at + (size_t)j * p.channels]) : 0;
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++) {
+            x[3] = fresh[j];
+            if (t + j < run.count)
+                store_pair(&p.output[at + (size_t)j * p.channels], convolve(&taps, x));
+            x[0] = x[1];
+            x[1] = x[2];
+            x[2] = x[3];
+        }
     }
 }
 

@@ -60,6 +60,34 @@ static __device__ struct lane_inputs decode_inputs(const struct kda_decode *p, s
     return in;
 }
 
+static __device__ inline float dot4(float4 a, const float b[4])
+{
+    return a.x * b[0] + a.y * b[1] + a.z * b[2] + a.w * b[3];
+}
+
+/* Decays the rows and forms both products of each with this token. All rows go through each step
+ * of the reduction together, so that no shuffle waits for the one before. */
+static __device__ void decode_products(const struct lane_inputs *in, float4 rows[ROWS],
+                                       float seen[ROWS], float out[ROWS])
+{
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; r++) {
+        rows[r].x *= in->decay[0];
+        rows[r].y *= in->decay[1];
+        rows[r].z *= in->decay[2];
+        rows[r].w *= in->decay[3];
+        seen[r] = dot4(rows[r], in->key);
+        out[r] = dot4(rows[r], in->query);
+    }
+#pragma unroll
+    for (unsigned lanes = 16; lanes > 0; lanes /= 2)
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            seen[r] += shuffle_xor(seen[r], lanes);
+            out[r] += shuffle_xor(out[r], lanes);
+        }
+}
+
 static __global__ void kda_decode_kernel(struct kda_decode p)
 {
     unsigned head = block_x() % p.heads, lane = thread_index() % 32;
@@ -73,26 +101,23 @@ static __global__ void kda_decode_kernel(struct kda_decode p)
         rows[r] = state[r * 32];
     struct lane_inputs in = decode_inputs(&p, sequence, head);
     size_t own = (sequence * p.heads + head) * KERNEL_HEAD + first;
+    float value[ROWS], seen[ROWS], out[ROWS], mine = 0.0f;
+    load4(value, &p.value[own]);
+    load4(value + 4, &p.value[own + 4]);
+    decode_products(&in, rows, seen, out);
 #pragma unroll
     for (unsigned r = 0; r < ROWS; r++) {
-        float4 s = rows[r];
-        s.x *= in.decay[0];
-        s.y *= in.decay[1];
-        s.z *= in.decay[2];
-        s.w *= in.decay[3];
-        float seen = s.x * in.key[0] + s.y * in.key[1] + s.z * in.key[2] + s.w * in.key[3];
-        float out = s.x * in.query[0] + s.y * in.query[1] + s.z * in.query[2] + s.w * in.query[3];
-        seen = reduce_lanes(seen, 32);
-        out = reduce_lanes(out, 32);
-        float update = in.beta * (bf16_to_float(p.value[own + r]) - seen);
-        s.x += in.key[0] * update;
-        s.y += in.key[1] * update;
-        s.z += in.key[2] * update;
-        s.w += in.key[3] * update;
-        state[r * 32] = s;
+        float update = in.beta * (value[r] - seen[r]);
+        rows[r].x += in.key[0] * update;
+        rows[r].y += in.key[1] * update;
+        rows[r].z += in.key[2] * update;
+        rows[r].w += in.key[3] * update;
+        state[r * 32] = rows[r];
         if (lane == r)
-            p.output[own + r] = bf16_from_float(out + update * in.key_query);
+            mine = out[r] + update * in.key_query;
     }
+    if (lane < ROWS)
+        p.output[own + lane] = bf16_from_float(mine);
 }
 
 extern "C" int kernel_kda_decode(void *stream, const struct kda_decode *p)

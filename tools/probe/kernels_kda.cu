@@ -33,6 +33,45 @@ struct prepare_shared {
     float beta[KERNEL_TILE];
 };
 
+/* 8 neighbouring bf16 values in one access. */
+static __device__ inline void load8(float to[8], const struct bf16 *from)
+{
+    uint4 packed = *(const uint4 *)from;
+    const uint32_t words[4] = {packed.x, packed.y, packed.z, packed.w};
+#pragma unroll
+    for (unsigned i = 0; i < 4; i++) {
+        to[2 * i] = bf16_low(words[i]);
+        to[2 * i + 1] = bf16_high(words[i]);
+    }
+}
+
+static __device__ inline void store8(struct bf16 *to, const float from[8])
+{
+    uint4 packed = {bf16_pack(from[0], from[1]), bf16_pack(from[2], from[3]),
+                    bf16_pack(from[4], from[5]), bf16_pack(from[6], from[7])};
+    *(uint4 *)to = packed;
+}
+
+/* The log decays of 8 channels of one token and head; all the same for GDN. */
+static __device__ void load_decay(const struct kda_prefill *p, float g[8], size_t own,
+                                  unsigned head, unsigned first)
+{
+    float rate = gate_rate(p->a_log[head]);
+    if (p->scalar) {
+        float x = bf16_to_float(p->raw_gate[own]) + p->bias[head];
+        float only = gate_log2_decay(p->gate, p->lower_bound, rate, x);
+#pragma unroll
+        for (unsigned i = 0; i < 8; i++)
+            g[i] = only;
+        return;
+    }
+    load8(g, &p->raw_gate[own * KERNEL_HEAD + first]);
+#pragma unroll
+    for (unsigned i = 0; i < 8; i++)
+        g[i] = gate_log2_decay(p->gate, p->lower_bound, rate,
+                               g[i] + p->bias[head * KERNEL_HEAD + first + i]);
+}
+
 /* Step 1 for one row of 8 channels; 16 neighbouring lanes hold a row. */
 static __device__ void prepare_row(const struct kda_prefill *p, struct prepare_shared *s,
                                    const struct kda_tile *tile, unsigned head)
@@ -44,30 +83,25 @@ static __device__ void prepare_row(const struct kda_prefill *p, struct prepare_s
         size_t token = (size_t)(tile->token + (int)row);
         size_t source = token * p->key_heads + head / (p->heads / p->key_heads);
         size_t own = token * p->heads + head;
-        float rate = gate_rate(p->a_log[head]);
-        for (unsigned i = 0; i < 8; i++) {
-            q[i] = bf16_to_float(p->query[source * KERNEL_HEAD + first + i]);
-            k[i] = bf16_to_float(p->key[source * KERNEL_HEAD + first + i]);
-            q_sum += q[i] * q[i];
-            k_sum += k[i] * k[i];
-            if (!p->scalar)
-                g[i] = gate_log2_decay(p->gate, p->lower_bound, rate,
-                                       bf16_to_float(p->raw_gate[own * KERNEL_HEAD + first + i]) +
-                                           p->bias[head * KERNEL_HEAD + first + i]);
-        }
-        if (p->scalar)
-            g[0] = gate_log2_decay(p->gate, p->lower_bound, rate,
-                                   bf16_to_float(p->raw_gate[own]) + p->bias[head]);
+        load8(q, &p->query[source * KERNEL_HEAD + first]);
+        load8(k, &p->key[source * KERNEL_HEAD + first]);
+        load_decay(p, g, own, head, first);
         beta = gate_sigmoid(bf16_to_float(p->raw_beta[own]));
+    }
+#pragma unroll
+    for (unsigned i = 0; i < 8; i++) {
+        q_sum += q[i] * q[i];
+        k_sum += k[i] * k[i];
     }
     q_sum = reduce_lanes(q_sum, 16);
     k_sum = reduce_lanes(k_sum, 16);
     float q_scale = reciprocal_root(q_sum + 1e-6f) * reciprocal_root((float)KERNEL_HEAD);
     float k_scale = reciprocal_root(k_sum + 1e-6f);
+#pragma unroll
     for (unsigned i = 0; i < 8; i++) {
         s->query[row][first + i] = q[i] * q_scale;
         s->key[row][first + i] = k[i] * k_scale;
-        s->sum[row][first + i] = p->scalar ? g[0] : g[i];
+        s->sum[row][first + i] = g[i];
     }
     if (first == 0)
         s->beta[row] = beta;
@@ -79,21 +113,24 @@ static __device__ void prepare_pair(const struct kda_prefill *p, struct prepare_
 {
     unsigned r = thread_index() / KERNEL_TILE, c = thread_index() % KERNEL_TILE;
     float a = 0.0f, pair = 0.0f;
-    if (c <= r && p->scalar) {
-        for (unsigned i = 0; i < KERNEL_HEAD; i++) {
-            a += s->key[r][i] * s->key[c][i];
-            pair += s->query[r][i] * s->key[c][i];
+    /* One exponential for all channels if they decay alike. */
+    float common = exp2_fast(p->scalar && c <= r ? s->sum[r][0] - s->sum[c][0] : 0.0f);
+    for (unsigned i = 0; i < KERNEL_HEAD && c <= r; i += 4) {
+        float4 key_r = *(const float4 *)&s->key[r][i], key_c = *(const float4 *)&s->key[c][i];
+        float4 query_r = *(const float4 *)&s->query[r][i];
+        if (!p->scalar) {
+            float4 sum_r = *(const float4 *)&s->sum[r][i], sum_c = *(const float4 *)&s->sum[c][i];
+            key_c.x *= exp2_fast(sum_r.x - sum_c.x);
+            key_c.y *= exp2_fast(sum_r.y - sum_c.y);
+            key_c.z *= exp2_fast(sum_r.z - sum_c.z);
+            key_c.w *= exp2_fast(sum_r.w - sum_c.w);
         }
-        float decay = exp2_fast(s->sum[r][0] - s->sum[c][0]);
-        a *= decay;
-        pair *= decay;
-    } else if (c <= r) {
-        for (unsigned i = 0; i < KERNEL_HEAD; i++) {
-            float decayed = s->key[c][i] * exp2_fast(s->sum[r][i] - s->sum[c][i]);
-            a += s->key[r][i] * decayed;
-            pair += s->query[r][i] * decayed;
-        }
+        a += key_r.x * key_c.x + key_r.y * key_c.y + key_r.z * key_c.z + key_r.w * key_c.w;
+        pair +=
+            query_r.x * key_c.x + query_r.y * key_c.y + query_r.z * key_c.z + query_r.w * key_c.w;
     }
+    a *= common;
+    pair *= common;
     s->lower[r][c] = c < r ? s->beta[r] * a : 0.0f;
     out->pair[r][c] = bf16_from_float(pair);
 }
@@ -119,17 +156,18 @@ static __device__ void prepare_solve(const struct prepare_shared *s, struct kda_
 static __device__ void prepare_decayed(const struct prepare_shared *s, struct kda_prepared *out)
 {
     unsigned row = thread_index() / 16, first = thread_index() % 16 * 8;
+    float key[8], query[8], rest[8];
 #pragma unroll
-    for (unsigned i = first; i < first + 8; i += 2) {
-        float decay0 = exp2_fast(s->sum[row][i]), decay1 = exp2_fast(s->sum[row][i + 1]);
-        float rest0 = exp2_fast(s->sum[KERNEL_TILE - 1][i] - s->sum[row][i]);
-        float rest1 = exp2_fast(s->sum[KERNEL_TILE - 1][i + 1] - s->sum[row][i + 1]);
-        float k0 = s->key[row][i], k1 = s->key[row][i + 1];
-        *(uint32_t *)&out->key[row][i] = bf16_pack(k0 * decay0, k1 * decay1);
-        *(uint32_t *)&out->query[row][i] =
-            bf16_pack(s->query[row][i] * decay0, s->query[row][i + 1] * decay1);
-        *(uint32_t *)&out->rest[row][i] = bf16_pack(k0 * rest0, k1 * rest1);
+    for (unsigned i = 0; i < 8; i++) {
+        float sum = s->sum[row][first + i], last = s->sum[KERNEL_TILE - 1][first + i];
+        float decay = exp2_fast(sum), k = s->key[row][first + i];
+        key[i] = k * decay;
+        query[i] = s->query[row][first + i] * decay;
+        rest[i] = k * exp2_fast(last - sum);
     }
+    store8(&out->key[row][first], key);
+    store8(&out->query[row][first], query);
+    store8(&out->rest[row][first], rest);
 }
 
 static __global__ void kda_prepare(struct kda_prefill p)
@@ -170,10 +208,10 @@ template <unsigned warps> struct scan_shared {
 /* Starts the copies of one tile: 16 bytes per thread and step. */
 template <unsigned warps>
 static __device__ void scan_fetch(const struct kda_prefill *p, struct scan_stage<warps> *s,
-                                  unsigned tile_index, unsigned head, unsigned slice)
+                                  unsigned tile_index, const struct kda_tile *tile, unsigned head,
+                                  unsigned slice)
 {
     const struct kda_prepared *in = &p->prepared[(size_t)head * p->tile_count + tile_index];
-    struct kda_tile tile = p->tiles[tile_index];
     for (unsigned i = thread_index(); i < KERNEL_TILE * 16; i += 32 * warps) {
         unsigned row = i / 16, column = i % 16 * 8;
         copy_async(&s->key[row][column], &in->key[row][column], true);
@@ -187,8 +225,8 @@ static __device__ void scan_fetch(const struct kda_prefill *p, struct scan_stage
     }
     for (unsigned i = thread_index(); i < KERNEL_TILE * 2 * warps; i += 32 * warps) {
         unsigned row = i / (2 * warps), column = i % (2 * warps) * 8;
-        bool valid = (int)row >= tile.first_row && (int)row < tile.end_row;
-        size_t token = valid ? (size_t)(tile.token + (int)row) : 0;
+        bool valid = (int)row >= tile->first_row && (int)row < tile->end_row;
+        size_t token = valid ? (size_t)(tile->token + (int)row) : 0;
         copy_async(&s->value[row][column],
                    &p->value[(token * p->heads + head) * KERNEL_HEAD + slice * 16 * warps + column],
                    valid);
@@ -201,14 +239,15 @@ static __device__ void scan_tile(const struct scan_stage<warps> *s, float state[
                                  float output[2][4])
 {
     unsigned lane = thread_index() % 32, channel = thread_index() / 32 * 16;
-    float miss[2][4] = {}, update[2][4] = {};
+    /* Two sums of the longest chain of products, which is what the next tile waits for. */
+    float miss[2][4] = {}, other[2][4] = {}, update[2][4] = {};
     uint32_t a[4], b[4];
 #pragma unroll
     for (unsigned k = 0; k < 8; k++) {
         fragment_pack(a, state[2 * k], state[2 * k + 1]);
         load_matrix(b, &s->key[fragment_row()][16 * k + fragment_column()]);
-        multiply_accumulate(miss[0], a, b[0], b[1]);
-        multiply_accumulate(miss[1], a, b[2], b[3]);
+        multiply_accumulate(k % 2 == 0 ? miss[0] : other[0], a, b[0], b[1]);
+        multiply_accumulate(k % 2 == 0 ? miss[1] : other[1], a, b[2], b[3]);
         load_matrix(b, &s->query[fragment_row()][16 * k + fragment_column()]);
         multiply_accumulate(output[0], a, b[0], b[1]);
         multiply_accumulate(output[1], a, b[2], b[3]);
@@ -220,8 +259,9 @@ static __device__ void scan_tile(const struct scan_stage<warps> *s, float state[
 #pragma unroll
         for (unsigned half = 0; half < 2; half++) {
             uint32_t v = b[2 * n + half];
-            miss[n][2 * half] = bf16_low(v) - miss[n][2 * half];
-            miss[n][2 * half + 1] = bf16_high(v) - miss[n][2 * half + 1];
+            unsigned i = 2 * half;
+            miss[n][i] = bf16_low(v) - (miss[n][i] + other[n][i]);
+            miss[n][i + 1] = bf16_high(v) - (miss[n][i + 1] + other[n][i + 1]);
         }
     fragment_pack(a, miss[0], miss[1]);
     load_matrix(b, &s->solve[fragment_row()][fragment_column()]);
@@ -235,12 +275,11 @@ static __device__ void scan_tile(const struct scan_stage<warps> *s, float state[
     for (unsigned j = 0; j < 16; j += 2) {
 #pragma unroll
         for (unsigned n = j; n < j + 2; n++) {
-            float even = s->decay[8 * n + 2 * (lane % 4)];
-            float odd = s->decay[8 * n + 2 * (lane % 4) + 1];
-            state[n][0] *= even;
-            state[n][1] *= odd;
-            state[n][2] *= even;
-            state[n][3] *= odd;
+            float2 decay = *(const float2 *)&s->decay[8 * n + 2 * (lane % 4)];
+            state[n][0] *= decay.x;
+            state[n][1] *= decay.y;
+            state[n][2] *= decay.x;
+            state[n][3] *= decay.y;
         }
         load_matrix_transposed(
             b, &s->rest[fragment_row_transposed()][8 * j + fragment_column_transposed()]);
@@ -270,7 +309,7 @@ static __device__ void scan_store(const struct kda_prefill *p, struct bf16 (*cor
         const uint4 *from = (const uint4 *)&corner[row][lane % 2 * 8];
         *(uint4 *)to = *from;
     }
-    warp_barrier();
+    /* The barrier before the next tile keeps the corner until it has been read. */
 }
 
 /* Index of the first of two neighbouring key channels that a state fragment holds. */
@@ -297,7 +336,9 @@ static __device__ void scan_keep(const struct kda_prefill *p, const float state[
         }
 }
 
-template <unsigned warps> static __global__ void kda_scan(struct kda_prefill p)
+/* 16 warps per SM, as far as registers decide. */
+template <unsigned warps>
+static __global__ void __launch_bounds__(32 * warps, 16 / warps) kda_scan(struct kda_prefill p)
 {
     struct scan_shared<warps> *s = (struct scan_shared<warps> *)block_memory();
     unsigned sequence = block_x() / p.heads, head = block_x() % p.heads, slice = block_y();
@@ -315,18 +356,26 @@ template <unsigned warps> static __global__ void kda_scan(struct kda_prefill p)
             state[n][2 * half] = pair.x;
             state[n][2 * half + 1] = pair.y;
         }
+    struct kda_tile ahead = {};
     for (unsigned t = begin; t < begin + STAGES - 1; t++) {
-        if (t < end)
-            scan_fetch<warps>(&p, &s->stage[t % STAGES], t, head, slice);
+        if (t < end) {
+            ahead = p.tiles[t];
+            scan_fetch<warps>(&p, &s->stage[t % STAGES], t, &ahead, head, slice);
+        }
         copy_async_commit();
     }
+    /* The next tile to fetch is known one step early, so that no copy waits for its description. */
+    if (begin + STAGES - 1 < end)
+        ahead = p.tiles[begin + STAGES - 1];
     for (unsigned t = begin; t < end; t++) {
+        unsigned fetched = t + STAGES - 1;
         copy_async_wait<STAGES - 2>();
         block_barrier(); /* tile t is there for all, and all are done with tile t - 1 */
-        if (t + STAGES - 1 < end)
-            scan_fetch<warps>(&p, &s->stage[(t + STAGES - 1) % STAGES], t + STAGES - 1, head,
-                              slice);
+        if (fetched < end)
+            scan_fetch<warps>(&p, &s->stage[fetched % STAGES], fetched, &ahead, head, slice);
         copy_async_commit();
+        if (fetched + 1 < end)
+            ahead = p.tiles[fetched + 1];
         struct kda_tile tile = p.tiles[t];
         float output[2][4] = {};
         scan_tile<warps>(&s->stage[t % STAGES], state, output);

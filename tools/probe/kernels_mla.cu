@@ -6,7 +6,7 @@
 #include "tools/probe/gates.cuh"
 
 #define WARPS 8
-#define TOKENS 64 /* of a tile */
+#define TOKENS 64 /* of a tile; 4 threads fetch each */
 #define CACHE_STRIDE (KERNEL_CACHED + 8)
 #define SCORE_STRIDE (TOKENS + 8)
 #define KEY_STRIDE (KERNEL_KEY + 8)
@@ -29,18 +29,20 @@ template <unsigned groups> struct decode_rows {
     float output[groups][8][4];
 };
 
+/* Four threads to a token, so that each looks up one page only: a look-up before every copy would
+ * make the copies wait for one another. */
 static __device__ void decode_fetch(const struct mla_decode *p, struct bf16 (*to)[CACHE_STRIDE],
                                     size_t sequence, unsigned first, unsigned end)
 {
-    const unsigned segments = KERNEL_CACHED / 8;
-    for (unsigned i = thread_index(); i < TOKENS * segments; i += 32 * WARPS) {
-        unsigned token = first + i / segments, column = i % segments * 8;
-        bool valid = token < end;
-        unsigned safe = valid ? token : first;
-        size_t page = (size_t)p->pages[sequence * p->pages_per_sequence + safe / p->page_tokens];
-        size_t row = page * p->page_tokens + safe % p->page_tokens;
-        copy_async(&to[i / segments][column], &p->cache[row * KERNEL_CACHED + column], valid);
-    }
+    unsigned row = thread_index() / 4, token = first + row;
+    bool valid = token < end;
+    unsigned safe = valid ? token : first;
+    size_t page = (size_t)p->pages[sequence * p->pages_per_sequence + safe / p->page_tokens];
+    const struct bf16 *from =
+        &p->cache[(page * p->page_tokens + safe % p->page_tokens) * KERNEL_CACHED];
+#pragma unroll
+    for (unsigned column = thread_index() % 4 * 8; column < KERNEL_CACHED; column += 32)
+        copy_async(&to[row][column], &from[column], valid);
 }
 
 template <unsigned groups>

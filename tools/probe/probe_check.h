@@ -26,6 +26,8 @@ struct check_shape {
     enum kernel_gate gate;
     double gate_mean; /* of raw gate + bias: sets how strong the decay is */
     bool scalar, fresh, snapshot_bf16;
+    bool large;      /* many blocks at once: for a GPU, too slow for the shim in a test */
+    bool small_keys; /* so small that the epsilon of the norm counts */
     uint32_t page_tokens, split_tokens, channels;
 };
 
@@ -42,39 +44,41 @@ struct check {
     struct check_shape shape;
 };
 
-size_t check_count(void);
-const struct check *check_at(size_t index);
+size_t probe_check_count(void);
+const struct check *probe_check_at(size_t index);
 
 /* Returns -1 and err if it could not be run; *passed says whether the kernel is right. */
-int check_run(const struct check *check, uint64_t seed, struct check_outcome *outcome, bool *passed,
-              struct err *err) MUST_CHECK;
+int probe_check_run(const struct check *check, uint64_t seed, struct check_outcome *outcome,
+                    bool *passed, struct err *err) MUST_CHECK;
 
 /* For the checks: compares and keeps the worst. */
-void check_compare(struct check_outcome *outcome, const char *what, const double *got,
-                   const double *want, size_t count, double bound);
-void check_equal(struct check_outcome *outcome, const char *what, const void *got, const void *want,
-                 size_t bytes);
+void probe_check_compare(struct check_outcome *outcome, const char *what, const double *got,
+                         const double *want, size_t count, double bound);
+void probe_check_equal(struct check_outcome *outcome, const char *what, const void *got,
+                       const void *want, size_t bytes);
 
 /* check_recurrent.c, check_attention.c, check_bytes.c */
-void check_kda_prefill(struct lab *lab, const struct check_shape *shape,
-                       struct check_outcome *outcome);
-void check_kda_resume(struct lab *lab, const struct check_shape *shape,
-                      struct check_outcome *outcome);
-void check_kda_decode(struct lab *lab, const struct check_shape *shape,
-                      struct check_outcome *outcome);
-void check_conv_prefill(struct lab *lab, const struct check_shape *shape,
+void check_recurrent_prefill(struct lab *lab, const struct check_shape *shape,
+                             struct check_outcome *outcome);
+void check_recurrent_resume(struct lab *lab, const struct check_shape *shape,
+                            struct check_outcome *outcome);
+void check_recurrent_decode(struct lab *lab, const struct check_shape *shape,
+                            struct check_outcome *outcome);
+void check_recurrent_conv_prefill(struct lab *lab, const struct check_shape *shape,
+                                  struct check_outcome *outcome);
+void check_recurrent_conv_update(struct lab *lab, const struct check_shape *shape,
+                                 struct check_outcome *outcome);
+void check_attention_decode(struct lab *lab, const struct check_shape *shape,
+                            struct check_outcome *outcome);
+void check_attention_prefill(struct lab *lab, const struct check_shape *shape,
+                             struct check_outcome *outcome);
+void check_bytes_snapshot(struct lab *lab, const struct check_shape *shape,
+                          struct check_outcome *outcome);
+void check_bytes_gather(struct lab *lab, const struct check_shape *shape,
                         struct check_outcome *outcome);
-void check_conv_update(struct lab *lab, const struct check_shape *shape,
+void check_bytes_plain(struct lab *lab, const struct check_shape *shape,
                        struct check_outcome *outcome);
-void check_mla_decode(struct lab *lab, const struct check_shape *shape,
+void check_bytes_fill(struct lab *lab, const struct check_shape *shape,
                       struct check_outcome *outcome);
-void check_mla_prefill(struct lab *lab, const struct check_shape *shape,
-                       struct check_outcome *outcome);
-void check_snapshot_copy(struct lab *lab, const struct check_shape *shape,
-                         struct check_outcome *outcome);
-void check_page_gather(struct lab *lab, const struct check_shape *shape,
-                       struct check_outcome *outcome);
-void check_plain(struct lab *lab, const struct check_shape *shape, struct check_outcome *outcome);
-void check_fill(struct lab *lab, const struct check_shape *shape, struct check_outcome *outcome);
 
 #endif

@@ -15,13 +15,13 @@ struct lab_memory {
     size_t bytes; /* without the guard */
 };
 
-struct lab lab_open(uint64_t seed, struct err *err)
+struct lab probe_lab_open(uint64_t seed, struct err *err)
 {
     struct lab lab = {.rng = rng_open(seed, "probe lab"), .err = err};
     return lab;
 }
 
-void lab_close(struct lab *lab)
+void probe_lab_close(struct lab *lab)
 {
     for (size_t i = 0; i < lab->host_count; i++)
         free(lab->host[i]);
@@ -32,7 +32,7 @@ void lab_close(struct lab *lab)
     memset(lab, 0, sizeof(*lab));
 }
 
-void *lab_host(struct lab *lab, size_t count, size_t element_size)
+void *probe_lab_host(struct lab *lab, size_t count, size_t element_size)
 {
     lab->host = mem_grow(lab->host, &lab->host_capacity, lab->host_count + 1, sizeof(void *));
     void *memory = mem_array(count > 0 ? count : 1, element_size);
@@ -40,7 +40,7 @@ void *lab_host(struct lab *lab, size_t count, size_t element_size)
     return memory;
 }
 
-void *lab_device(struct lab *lab, size_t bytes)
+void *probe_lab_device(struct lab *lab, size_t bytes)
 {
     if (lab->failed)
         return NULL;
@@ -53,14 +53,14 @@ void *lab_device(struct lab *lab, size_t bytes)
         return NULL;
     }
     lab->device_count++;
-    lab_fill(lab, slot->memory, LAB_POISON, bytes);
-    lab_fill(lab, (unsigned char *)slot->memory + bytes, GUARD_BYTE, GUARD_BYTES);
+    probe_lab_fill(lab, slot->memory, LAB_POISON, bytes);
+    probe_lab_fill(lab, (unsigned char *)slot->memory + bytes, GUARD_BYTE, GUARD_BYTES);
     return slot->memory;
 }
 
-void *lab_upload(struct lab *lab, const void *host, size_t bytes)
+void *probe_lab_upload(struct lab *lab, const void *host, size_t bytes)
 {
-    void *device = lab_device(lab, bytes);
+    void *device = probe_lab_device(lab, bytes);
     if (!lab->failed && gpu_upload(device, host, bytes, lab->err) != 0)
         lab->failed = true;
     return device;
@@ -75,10 +75,10 @@ static double normal(struct rng *rng)
     return sum;
 }
 
-struct lab_values lab_bf16(struct lab *lab, size_t count, double mean, double scale)
+struct lab_values probe_lab_bf16(struct lab *lab, size_t count, double mean, double scale)
 {
-    struct lab_values values = {lab_host(lab, count, sizeof(double)), NULL};
-    struct bf16 *bits = lab_host(lab, count, sizeof(struct bf16));
+    struct lab_values values = {probe_lab_host(lab, count, sizeof(double)), NULL};
+    struct bf16 *bits = probe_lab_host(lab, count, sizeof(struct bf16));
     for (size_t i = 0; i < count; i++) {
         values.host[i] = kda_reference_bf16(mean + scale * normal(&lab->rng));
         float single = (float)values.host[i];
@@ -86,34 +86,34 @@ struct lab_values lab_bf16(struct lab *lab, size_t count, double mean, double sc
         memcpy(&word, &single, sizeof(word));
         bits[i].bits = (uint16_t)(word >> 16);
     }
-    values.device = lab_upload(lab, bits, count * sizeof(struct bf16));
+    values.device = probe_lab_upload(lab, bits, count * sizeof(struct bf16));
     return values;
 }
 
-struct lab_values lab_fp32(struct lab *lab, size_t count, double mean, double scale)
+struct lab_values probe_lab_fp32(struct lab *lab, size_t count, double mean, double scale)
 {
-    struct lab_values values = {lab_host(lab, count, sizeof(double)), NULL};
-    float *single = lab_host(lab, count, sizeof(float));
+    struct lab_values values = {probe_lab_host(lab, count, sizeof(double)), NULL};
+    float *single = probe_lab_host(lab, count, sizeof(float));
     for (size_t i = 0; i < count; i++) {
         single[i] = (float)(mean + scale * normal(&lab->rng));
         values.host[i] = (double)single[i];
     }
-    values.device = lab_upload(lab, single, count * sizeof(float));
+    values.device = probe_lab_upload(lab, single, count * sizeof(float));
     return values;
 }
 
-void *lab_read(struct lab *lab, const void *device, size_t bytes)
+void *probe_lab_read(struct lab *lab, const void *device, size_t bytes)
 {
-    void *host = lab_host(lab, bytes, 1);
+    void *host = probe_lab_host(lab, bytes, 1);
     if (!lab->failed && gpu_download(host, device, bytes, lab->err) != 0)
         lab->failed = true;
     return host;
 }
 
-double *lab_read_bf16(struct lab *lab, const void *device, size_t count)
+double *probe_lab_read_bf16(struct lab *lab, const void *device, size_t count)
 {
-    const struct bf16 *bits = lab_read(lab, device, count * sizeof(struct bf16));
-    double *values = lab_host(lab, count, sizeof(double));
+    const struct bf16 *bits = probe_lab_read(lab, device, count * sizeof(struct bf16));
+    double *values = probe_lab_host(lab, count, sizeof(double));
     for (size_t i = 0; i < count; i++) {
         uint32_t word = (uint32_t)bits[i].bits << 16;
         float single;
@@ -123,28 +123,28 @@ double *lab_read_bf16(struct lab *lab, const void *device, size_t count)
     return values;
 }
 
-double *lab_read_fp32(struct lab *lab, const void *device, size_t count)
+double *probe_lab_read_fp32(struct lab *lab, const void *device, size_t count)
 {
-    const float *single = lab_read(lab, device, count * sizeof(float));
-    double *values = lab_host(lab, count, sizeof(double));
+    const float *single = probe_lab_read(lab, device, count * sizeof(float));
+    double *values = probe_lab_host(lab, count, sizeof(double));
     for (size_t i = 0; i < count; i++)
         values[i] = (double)single[i];
     return values;
 }
 
-void lab_fill(struct lab *lab, void *device, unsigned char byte, size_t bytes)
+void probe_lab_fill(struct lab *lab, void *device, unsigned char byte, size_t bytes)
 {
     if (!lab->failed && gpu_fill(device, byte, bytes, lab->err) != 0)
         lab->failed = true;
 }
 
-void lab_finish(struct lab *lab, int code, const char *kernel)
+void probe_lab_finish(struct lab *lab, int code, const char *kernel)
 {
     if (!lab->failed && gpu_finish(code, kernel, lab->err) != 0)
         lab->failed = true;
 }
 
-bool lab_guards(struct lab *lab)
+bool probe_lab_guards(struct lab *lab)
 {
     unsigned char guard[GUARD_BYTES];
     for (size_t i = 0; i < lab->device_count && !lab->failed; i++) {

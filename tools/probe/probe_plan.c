@@ -39,8 +39,8 @@ static void plan_runs(struct plan *plan, uint32_t sequence, uint32_t tokens)
     }
 }
 
-void plan_open(struct plan *plan, const struct plan_sequence *sequences, uint32_t count,
-               uint32_t interval)
+void probe_plan_open(struct plan *plan, const struct plan_sequence *sequences, uint32_t count,
+                     uint32_t interval)
 {
     assert(interval % KERNEL_TILE == 0);
     *plan = (struct plan){.sequences = count};
@@ -74,7 +74,7 @@ void plan_open(struct plan *plan, const struct plan_sequence *sequences, uint32_
     }
 }
 
-void plan_close(struct plan *plan)
+void probe_plan_close(struct plan *plan)
 {
     free(plan->tiles);
     free(plan->tile_first);

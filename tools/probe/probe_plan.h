@@ -33,8 +33,8 @@ struct plan {
 
 /* Snapshots at every absolute multiple of interval (itself a multiple of 16; 0 for none) that a
  * sequence reaches. */
-void plan_open(struct plan *plan, const struct plan_sequence *sequences, uint32_t count,
-               uint32_t interval);
-void plan_close(struct plan *plan);
+void probe_plan_open(struct plan *plan, const struct plan_sequence *sequences, uint32_t count,
+                     uint32_t interval);
+void probe_plan_close(struct plan *plan);
 
 #endif

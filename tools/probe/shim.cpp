@@ -2,7 +2,6 @@
  * without arguments, as it reaches threadIdx on a GPU. One kernel runs at a time. */
 #include "tools/probe/device.cuh"
 
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -24,7 +23,7 @@ namespace
 const unsigned lanes_per_warp = 32;
 const unsigned max_threads = 1024;
 const unsigned max_copies = 512;
-const size_t stack_bytes = 256 * 1024;
+const size_t stack_bytes = 64 * 1024;
 
 enum fiber_state { FIBER_RUNNABLE, FIBER_AT_WARP, FIBER_AT_BARRIER, FIBER_DONE };
 
@@ -39,10 +38,10 @@ struct fiber {
     enum fiber_state state;
     bool started;
     ucontext_t context; /* for the first entry; later ones are jumps, which are much faster */
-    jmp_buf resume;
+    void *resume[5];
     unsigned char *stack;
     void *fake_stack;
-    const char *operation_name;
+    shim_operation operation;
     void *operation_own;
     struct shim_place place;
     struct pending_copy copies[max_copies];
@@ -53,7 +52,7 @@ struct scheduler {
     struct fiber *fibers;
     unsigned allocated;
     struct fiber *running;
-    jmp_buf resume;
+    void *resume[5];
     void *fake_stack;
     const void *stack_bottom;
     size_t stack_size;
@@ -92,8 +91,14 @@ void do_copy(const struct pending_copy *copy)
         memset(copy->to, 0, 16);
 }
 
+/* The compiler's own jumps instead of the library's: those make a sanitizer forget the stack that
+ * is left, at the price of a system call each, though it is only left for a while. For the same
+ * reason the functions that jump are not instrumented; they must not be inlined into one that is,
+ * nor into the one that jumps back. */
+#define SHIM_JUMPS __attribute__((noinline, no_sanitize("address")))
+
 /* The sanitizer must be told of each change of stack. */
-void leave_fiber(struct fiber *from, bool forever)
+SHIM_JUMPS void leave_fiber(struct fiber *from, bool forever)
 {
 #ifdef SHIM_ASAN
     __sanitizer_start_switch_fiber(forever ? nullptr : &from->fake_stack, scheduler.stack_bottom,
@@ -102,7 +107,7 @@ void leave_fiber(struct fiber *from, bool forever)
     (void)forever;
     (void)from;
 #endif
-    _longjmp(scheduler.resume, 1);
+    __builtin_longjmp(scheduler.resume, 1);
 }
 
 void entered_fiber(struct fiber *fiber)
@@ -125,27 +130,32 @@ void fiber_main(void)
     leave_fiber(self, true);
 }
 
-void wait_here(enum fiber_state state)
+SHIM_JUMPS void wait_here(enum fiber_state state)
 {
     struct fiber *self = scheduler.running;
     self->state = state;
-    if (_setjmp(self->resume) == 0)
+    if (__builtin_setjmp(self->resume) == 0)
         leave_fiber(self, false);
     entered_fiber(scheduler.running);
 }
 
+SHIM_JUMPS void enter_fiber(struct fiber *fiber)
+{
+    if (fiber->started)
+        __builtin_longjmp(fiber->resume, 1);
+    fiber->started = true;
+    setcontext(&fiber->context);
+}
+
 /* Runs one fiber until it waits or ends. */
-void run_fiber(struct fiber *fiber)
+SHIM_JUMPS void run_fiber(struct fiber *fiber)
 {
     scheduler.running = fiber;
-    if (_setjmp(scheduler.resume) == 0) {
+    if (__builtin_setjmp(scheduler.resume) == 0) {
 #ifdef SHIM_ASAN
         __sanitizer_start_switch_fiber(&scheduler.fake_stack, fiber->stack, stack_bytes);
 #endif
-        if (fiber->started)
-            _longjmp(fiber->resume, 1);
-        fiber->started = true;
-        setcontext(&fiber->context);
+        enter_fiber(fiber);
     }
 #ifdef SHIM_ASAN
     __sanitizer_finish_switch_fiber(scheduler.fake_stack, nullptr, nullptr);
@@ -298,12 +308,12 @@ int shim_run(const struct launch_shape *shape, shim_body body, const void *kerne
     return 0;
 }
 
-void shim_warp(const char *name, shim_operation operation, void *own)
+void shim_warp(shim_operation operation, void *own)
 {
     struct fiber *self = scheduler.running;
     unsigned first = self->place.thread / lanes_per_warp * lanes_per_warp;
     struct fiber *warp = &scheduler.fibers[first];
-    self->operation_name = name;
+    self->operation = operation;
     self->operation_own = own;
     void *lanes[lanes_per_warp];
     for (unsigned i = 0; i < lanes_per_warp; i++) {
@@ -312,7 +322,7 @@ void shim_warp(const char *name, shim_operation operation, void *own)
             wait_here(FIBER_AT_WARP);
             return;
         }
-        shim_require(strcmp(warp[i].operation_name, name) == 0,
+        shim_require(warp[i].operation == operation,
                      "lanes of one warp meet in different operations");
         lanes[i] = warp[i].operation_own;
     }

@@ -58,9 +58,9 @@ int shim_run(const struct launch_shape *shape, shim_body body, const void *kerne
              const void *arguments);
 
 /* Waits for all lanes of the warp; the last to arrive calls `operation` with what each lane gave,
- * in lane order. `name` must be the same for all. */
+ * in lane order. It must be the same operation for all. */
 typedef void (*shim_operation)(void *const lanes[32]);
-void shim_warp(const char *name, shim_operation operation, void *own);
+void shim_warp(shim_operation operation, void *own);
 
 void shim_block_barrier(void);
 void shim_copy(void *to, const void *from, bool valid);
@@ -123,12 +123,12 @@ static inline void block_barrier(void)
 }
 static inline void warp_barrier(void)
 {
-    shim_warp("warp_barrier", shim_do_nothing, nullptr);
+    shim_warp(shim_do_nothing, nullptr);
 }
 static inline float shuffle_xor(float value, unsigned lanes)
 {
     struct shim_shuffle own = {value, 0.0f, lanes};
-    shim_warp("shuffle_xor", shim_do_shuffle, &own);
+    shim_warp(shim_do_shuffle, &own);
     return own.out;
 }
 static inline void atomic_add(unsigned *where, unsigned value)
@@ -192,17 +192,17 @@ template <int pending> static inline void copy_async_wait(void)
 static inline void load_matrix(uint32_t to[4], const void *row)
 {
     struct shim_load own = {row, to};
-    shim_warp("load_matrix", shim_do_load, &own);
+    shim_warp(shim_do_load, &own);
 }
 static inline void load_matrix_transposed(uint32_t to[4], const void *row)
 {
     struct shim_load own = {row, to};
-    shim_warp("load_matrix_transposed", shim_do_load_transposed, &own);
+    shim_warp(shim_do_load_transposed, &own);
 }
 static inline void multiply_accumulate(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
 {
     struct shim_multiply own = {c, a, {b0, b1}};
-    shim_warp("multiply_accumulate", shim_do_multiply, &own);
+    shim_warp(shim_do_multiply, &own);
 }
 
 template <typename arguments> struct shim_call {

@@ -10,7 +10,8 @@ set -eu
 packages="gcc libc6-dev pkg-config libzstd-dev libcjson-dev libssl-dev check libsubunit-dev \
 gnuplot-nox zstd"
 if [ "${1-}" = ci ]; then
-    packages="$packages clang libclang-rt-dev"
+    packages="$packages clang libclang-rt-dev groff-base mandoc"
+    packages="$packages munge slurmctld slurmd slurm-client" # tests/cli/slurm.sh
 fi
 
 is_there() {

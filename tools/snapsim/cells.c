@@ -8,6 +8,7 @@
 
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
+#include "tools/snapsim/settings.h"
 
 #define CELLS_MAX 10000000u
 #define AXIS_VALUES_MAX 1000000u
@@ -70,6 +71,7 @@ static int add_trace(struct reader *reader, const struct json *value, size_t *in
     struct sweep_trace trace = {0};
     if (json_is_object(value)) {
         trace.generated = true;
+        trace.seed_follows = json_get(value, "seed") == NULL;
         if (read_synth(reader, value, &trace.options) != 0)
             return -1;
         json_print(value, false, &text);
@@ -104,6 +106,13 @@ static int read_trace_value(struct reader *reader, struct axis *axis, const stru
     return 0;
 }
 
+/* Whether a setting names something that settings_check knows. Numbers are not checked alone: a tp
+ * may be right for the model that the file names, and wrong for the default one. */
+static bool is_name(const struct param *entry)
+{
+    return entry->type == PARAM_TEXT;
+}
+
 /* One value of a setting: checked by the table that parses the command line. */
 static int read_scalar(struct reader *reader, struct axis *axis, const struct json *value)
 {
@@ -115,7 +124,8 @@ static int read_scalar(struct reader *reader, struct axis *axis, const struct js
     if (json_scalar_text(value, &text) != 0)
         result = json_fail(reader->document, value, reader->err,
                            "%s: a value, a list or a range was expected", axis->name);
-    else if (config_set(&scratch, axis->name, text.data ? text.data : "", &reason) != 0)
+    else if (config_set(&scratch, axis->name, text.data ? text.data : "", &reason) != 0 ||
+             (is_name(axis->entry) && settings_check(&scratch, &reason) != 0))
         result = json_fail(reader->document, value, reader->err, "%s", reason.text);
     else
         add_value(axis, text.data ? text.data : "");
@@ -168,7 +178,10 @@ static int read_range(struct reader *reader, struct axis *axis, const struct jso
     enum param_type type = axis->entry->type;
     bool numeric = type == PARAM_BYTES || type == PARAM_U64 || type == PARAM_DOUBLE;
     bool adds = json_get(object, "step") != NULL;
-    if (!numeric || read_bound(axis, object, "from", &range.from) != 0 ||
+    size_t keys = 0;
+    for (const struct json *item = json_first(object); item; item = json_next(item))
+        keys++;
+    if (!numeric || keys != 3 || read_bound(axis, object, "from", &range.from) != 0 ||
         read_bound(axis, object, "to", &range.to) != 0 || range.to < range.from ||
         (adds ? read_bound(axis, object, "step", &range.step) != 0 || !(range.step > 0)
               : read_bound(axis, object, "factor", &range.factor) != 0 ||
@@ -234,13 +247,17 @@ static int read_top(struct reader *reader)
     for (const struct json *item = json_first(top); item; item = json_next(item)) {
         const char *key = json_key(item);
         int result = 0;
-        if (strcmp(key, "name") == 0 && json_string(item)) {
+        bool is_list = strcmp(key, "exclude") == 0 || strcmp(key, "cells") == 0;
+        if (strcmp(key, "name") == 0) {
+            if (!json_string(item))
+                return json_fail(reader->document, item, reader->err, "name: text was expected");
             free(reader->sweep->name);
             reader->sweep->name = mem_strdup(json_string(item));
-        } else if (strcmp(key, "exclude") == 0 && json_is_array(item)) {
-            reader->exclude = item;
-        } else if (strcmp(key, "cells") == 0 && json_is_array(item)) {
-            reader->cells = item;
+        } else if (is_list) {
+            if (!json_is_array(item))
+                return json_fail(reader->document, item, reader->err,
+                                 "%s: a list of objects was expected", key);
+            *(strcmp(key, "cells") == 0 ? &reader->cells : &reader->exclude) = item;
         } else {
             result = read_axis(reader, item);
         }
@@ -407,7 +424,7 @@ static void default_trace(struct reader *reader)
 {
     if (reader->sweep->trace_count > 0)
         return;
-    struct sweep_trace trace = {.text = mem_strdup("{}"), .generated = true};
+    struct sweep_trace trace = {.text = mem_strdup("{}"), .generated = true, .seed_follows = true};
     param_defaults(synth_params, &trace.options);
     reader->sweep->traces =
         mem_grow(reader->sweep->traces, &reader->trace_capacity, 1, sizeof *reader->sweep->traces);

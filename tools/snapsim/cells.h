@@ -12,7 +12,8 @@
  *     }
  *
  * Keys are the settings of `snapsim run`; a list or a range varies one, and the cells are all
- * combinations, the first key varying slowest. A cell that some entry of `exclude` matches in all
+ * combinations, the first key varying slowest. A generated load without a seed of its own takes the
+ * cell's. A cell that some entry of `exclude` matches in all
  * its keys is left out. `cells` adds single ones: the settings that the file gives one value, and
  * their own. */
 #ifndef SNAPSIM_CELLS_H
@@ -24,6 +25,7 @@
 struct sweep_trace {
     char *text; /* the path as written, or the options of the generated load as JSON */
     bool generated;
+    bool seed_follows; /* the load's own seed is not given: it is that of the cell */
     struct synth_options options;
 };
 

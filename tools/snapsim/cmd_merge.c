@@ -84,11 +84,12 @@ static int finish(const struct merge *merge, const char *output)
 {
     struct text all = {0};
     struct err err;
-    size_t missing = 0;
+    size_t missing = 0, failed = 0;
     for (size_t i = 0; i < merge->cells; i++) {
         missing += merge->lines[i] == NULL;
         if (merge->lines[i])
             text_printf(&all, "%s\n", merge->lines[i]);
+        failed += merge->lines[i] && strstr(merge->lines[i], "\"error\":") != NULL;
     }
     int status = EXIT_GOOD;
     if (missing > 0)
@@ -97,6 +98,9 @@ static int finish(const struct merge *merge, const char *output)
         status = say(EXIT_FAILED, "%s", err.text);
     else if (!output)
         status = print_result(&all);
+    if (status == EXIT_GOOD && failed > 0)
+        status =
+            say(EXIT_FAILED, "%zu of %zu cells failed; their lines say why", failed, merge->cells);
     text_close(&all);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "sim/core/units.h"
 #include "tools/snapsim/load.h"
 #include "tools/snapsim/options.h"
+#include "tools/snapsim/settings.h"
 #include "tools/snapsim/snapsim.h"
 
 struct run_flags {
@@ -237,6 +238,8 @@ int cmd_run(int argc, char **argv)
         help(table);
     else if ((status = check_format(flags.format)) != EXIT_GOOD)
         ;
+    else if (settings_check(&config, &err) != 0)
+        status = say(EXIT_USAGE, "%s", err.text);
     else if (load_open(&load, trace, flags.trace_format, &config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else if (sha256[0] && strcmp(sha256, load.workload->sha256) != 0)

@@ -16,6 +16,7 @@
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/shared_loads.h"
 #include "tools/snapsim/snapsim.h"
+#include "traces/lines.h"
 
 #define THREADS_MAX 1024
 #define PROGRESS_INTERVAL_NS 200000000u
@@ -82,6 +83,8 @@ static bool run_cell(const struct crew *crew, size_t index, struct text *line)
     } else {
         json_add_u64(top, "schema", RESULT_SCHEMA);
         config_write(&cell->config, json_add_object(top, "config"));
+        struct json *trace = json_add_object(top, "trace");
+        json_add_string(trace, "name", crew->sweep->traces[cell->trace].text);
         json_add_string(top, "error", err.text);
     }
     write_sweep_object(crew, index, top);
@@ -167,16 +170,6 @@ static uint64_t identity_of(const struct sweep *sweep, const struct shared_loads
     return digest;
 }
 
-static int parse_count(const char *text, const char *what, uint64_t most, uint64_t *value,
-                       struct err *err)
-{
-    struct err ignored;
-    if (units_parse_u64(text, value, &ignored) != 0 || *value == 0 || *value > most)
-        return err_set(err, "%s: a number from 1 to %" PRIu64 " was expected, found '%s'", what,
-                       most, text);
-    return 0;
-}
-
 /* "I/N": of N parts, part I, the cells I, I + N, I + 2N ... counted from 1. */
 static int parse_shard(const char *text, uint64_t *part, uint64_t *parts, struct err *err)
 {
@@ -186,8 +179,8 @@ static int parse_shard(const char *text, uint64_t *part, uint64_t *parts, struct
     const char *slash = strchr(text, '/');
     char *first = mem_strndup(text, slash ? (size_t)(slash - text) : 0);
     int result = -1;
-    if (slash && parse_count(slash + 1, "shard", 1000000, parts, err) == 0)
-        result = parse_count(first, "shard", *parts, part, err);
+    if (slash && options_parse_count(slash + 1, "shard", 1000000, parts, err) == 0)
+        result = options_parse_count(first, "shard", *parts, part, err);
     free(first);
     return result == 0
                ? 0
@@ -263,6 +256,8 @@ static int finish(const struct crew *crew, const char *target)
     struct err err;
     if (crew->broken)
         return say(EXIT_FAILED, "%s", crew->err.text);
+    if (crew->done < crew->todo_count && target == NULL && journal_finish(crew->journal, &err) != 0)
+        return say(EXIT_FAILED, "%s", err.text);
     if (crew->done < crew->todo_count)
         return say(EXIT_FAILED, "interrupted: %zu of %zu cells done%s", crew->done,
                    crew->todo_count, target ? "; --resume goes on from there" : "");
@@ -272,6 +267,28 @@ static int finish(const struct crew *crew, const char *target)
         return say(EXIT_FAILED, "%zu of %zu cells failed; their lines say why", crew->failed,
                    crew->todo_count);
     return EXIT_GOOD;
+}
+
+/* A results file that --resume finds finished must be of this sweep. */
+static int check_complete(const char *target, uint64_t identity)
+{
+    struct err err;
+    struct trace_lines *lines = NULL;
+    char *line = NULL, expected[64];
+    size_t length = 0;
+    snprintf(expected, sizeof expected, "\"digest\":\"0x%016" PRIx64 "\",\"cell\":", identity);
+    int more = lines_open_file(&lines, target, &err);
+    if (more == 0)
+        more = lines_next(lines, &line, &length, &err);
+    int status = EXIT_GOOD;
+    if (more < 0)
+        status = say(EXIT_FAILED, "%s", err.text);
+    else if (more == 0 || strstr(line, expected) == NULL)
+        status = say(EXIT_FAILED, "'%s' is of another sweep; --force starts anew", target);
+    else
+        say(EXIT_GOOD, "'%s' is complete", target);
+    lines_close(lines);
+    return status;
 }
 
 static int sweep(struct crew *crew, const struct sweep_flags *flags, size_t threads, uint64_t part,
@@ -292,7 +309,7 @@ static int sweep(struct crew *crew, const struct sweep_flags *flags, size_t thre
         goto out;
     }
     if (complete) {
-        say(EXIT_GOOD, "'%s' is complete", target);
+        status = check_complete(target, crew->identity);
         goto out;
     }
     todo = choose_cells(crew->sweep, crew->journal, part, parts, &crew->todo_count);
@@ -357,7 +374,7 @@ int cmd_sweep(int argc, char **argv)
     }
     if (path == NULL)
         return say(EXIT_USAGE, "sweep: a file was expected (snapsim sweep --help)");
-    if (parse_count(flags.threads, "-j", THREADS_MAX, &threads, &err) != 0 ||
+    if (options_parse_count(flags.threads, "-j", THREADS_MAX, &threads, &err) != 0 ||
         parse_shard(flags.shard, &part, &parts, &err) != 0)
         return say(EXIT_USAGE, "%s", err.text);
     struct sweep cells;

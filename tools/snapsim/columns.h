@@ -11,12 +11,13 @@
 #ifndef SNAPSIM_COLUMNS_H
 #define SNAPSIM_COLUMNS_H
 
+#include "sim/core/param.h"
 #include "tools/snapsim/results.h"
 
 enum column_source {
     COLUMN_TOP,       /* a text of the row itself: digest */
     COLUMN_TRACE,     /* the trace's name */
-    COLUMN_SWEEP,     /* label, or the name of the sweep */
+    COLUMN_SWEEP,     /* the cell's label, or the name of the sweep */
     COLUMN_SETTING,   /* of config */
     COLUMN_PARAMETER, /* of a plug-in of config */
     COLUMN_COUNTER,   /* of result */
@@ -32,7 +33,8 @@ struct column {
     enum column_source source;
     enum column_unit unit;
     bool less_is_better;
-    char name[64];             /* as it stands in the files */
+    const char *key;           /* as it stands in the files; of a table, or borrowed from results */
+    char name[64];             /* as people call it */
     const char *parameter;     /* of COLUMN_PARAMETER; belongs to a plug-in's table */
     const struct param *entry; /* of a setting that this program knows, otherwise NULL */
     const struct column_derived *derived;
@@ -40,12 +42,15 @@ struct column {
 
 enum column_place { PLACE_SETTING, PLACE_VALUE };
 
-/* err: there is no such key, with the nearest one. The column refers to nothing in results. */
+/* err: there is no such key, with the nearest one. */
 int column_find(struct column *out, const struct results *results, const char *key,
                 enum column_place place, struct err *err) MUST_CHECK;
 
 /* Appends the value as people read it: plug-ins short, sizes exact; nothing if there is none. */
 void column_text(const struct column *column, const struct results_row *row, struct text *out);
+
+/* The same with plug-ins in their long form: what to tell settings apart by. */
+void column_text_long(const struct column *column, const struct results_row *row, struct text *out);
 
 /* The value as a number; false if there is none, as in a cell that failed. */
 bool column_number(const struct column *column, const struct results_row *row, double *out);
@@ -59,10 +64,5 @@ void column_print(const struct column *column, double value, bool exact, struct 
 
 /* All keys in the order in which --keys lists them; false behind the last. help may be "". */
 bool column_at(const struct results *results, size_t index, struct column *out, const char **help);
-
-/* The settings whose values differ between rows that did not fail, without those that follow from
- * the ones before them (pages that follow from the memory strategy), labels first if all rows have
- * one. Of rows, only those with use[i]; use may be NULL. Returns how many; *out is the caller's. */
-size_t columns_varying(const struct results *results, const bool *use, struct column **out);
 
 #endif

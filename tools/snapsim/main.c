@@ -11,8 +11,15 @@ const struct command commands[] = {
     {"run", "replay a trace through one setting", cmd_run},
     {"sweep", "replay all combinations of settings, in parallel", cmd_sweep},
     {"merge", "put the parts of a sweep together", cmd_merge},
+    {"table", "results as a table of any two settings", cmd_table},
+    {"compare", "what moved between two sets of results", cmd_compare},
+    {"plot", "figures of results, as PDF, SVG or PNG", cmd_plot},
+    {"advise", "search for the settings that hit most on a load", cmd_advise},
+    {"report", "results as one HTML page", cmd_report},
     {"list", "placements, evictions, memories, models, formats", cmd_list},
     {"model", "sizes of a model, with their arithmetic", cmd_model},
+    {"calib", "what a GPU's kernels cost: laws, sources, checks, fits", cmd_calib},
+    {"cost", "times of a model's parts on one GPU", cmd_cost},
     {"trace", "look at, check, convert and generate traces", cmd_trace},
     {NULL, NULL, NULL},
 };
@@ -72,6 +79,8 @@ int main(int argc, char **argv)
         printf("snapsim %s\n", snapsim_version);
         return EXIT_GOOD;
     }
+    if (strcmp(name, "man-part") == 0)
+        return cmd_man(argc - 1, argv + 1);
     for (const struct command *command = commands; command->name; command++)
         if (strcmp(command->name, name) == 0)
             return command->run(argc - 1, argv + 1);

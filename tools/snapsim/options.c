@@ -1,9 +1,11 @@
 #include "tools/snapsim/options.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "sim/core/units.h"
 
 static const struct flag *find_flag(const struct flag *flags, const char *name, size_t length)
 {
@@ -32,6 +34,15 @@ static int unknown(const struct options *options, const char *name, struct err *
     return err_set(err, "unknown option '%s'", name);
 }
 
+static bool is_bool(const char *text)
+{
+    static const char *const words[] = {"0", "1", "no", "yes", "false", "true"};
+    for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
+        if (strcmp(text, words[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Takes one option; *used is how many words it took. */
 static int take_option(struct options *options, int left, char **argv, int *used, struct err *err)
 {
@@ -49,6 +60,10 @@ static int take_option(struct options *options, int left, char **argv, int *used
     struct err ignored;
     bool is_setting = !flag && options->config && length > 2 &&
                       config_check_name(name + 2, &entry, &ignored) == 0;
+    if (is_setting && entry->type == PARAM_BOOL && !attached && !is_bool(value)) {
+        value = "1"; /* "--share-system" alone */
+        *used = 1;
+    }
     if (flag && flag->is_set) {
         *used = 1;
         *flag->is_set = true;
@@ -89,6 +104,16 @@ int options_parse(struct options *options, int argc, char **argv, struct err *er
     return 0;
 }
 
+int options_parse_count(const char *text, const char *what, uint64_t most, uint64_t *value,
+                        struct err *err)
+{
+    struct err ignored;
+    if (units_parse_u64(text, value, &ignored) != 0 || *value == 0 || *value > most)
+        return err_set(err, "%s: a number from 1 to %" PRIu64 " was expected, found '%s'", what,
+                       most, text);
+    return 0;
+}
+
 void options_print_flags(const struct flag *flags, FILE *out)
 {
     for (const struct flag *flag = flags; flag->name; flag++)
@@ -99,7 +124,7 @@ void options_print_flags(const struct flag *flags, FILE *out)
 static void print_entry(const struct param *entry, FILE *out)
 {
     struct text value = {0};
-    if (entry->metavar)
+    if (entry->metavar && entry->type != PARAM_CHOICE)
         text_printf(&value, "%s", entry->metavar);
     for (size_t i = 0; entry->type == PARAM_CHOICE && entry->choice[i]; i++)
         text_printf(&value, "%s%s", i ? "|" : "", entry->choice[i]);

@@ -29,6 +29,10 @@ struct options {
 /* err: an unknown option (with the nearest one), a missing or bad value, too many arguments. */
 int options_parse(struct options *options, int argc, char **argv, struct err *err) MUST_CHECK;
 
+/* A whole number from 1 to most; what names the option in err. */
+int options_parse_count(const char *text, const char *what, uint64_t most, uint64_t *value,
+                        struct err *err) MUST_CHECK;
+
 /* The option parts of --help. */
 void options_print_flags(const struct flag *flags, FILE *out);
 void options_print_settings(FILE *out);

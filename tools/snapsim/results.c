@@ -16,14 +16,35 @@ static void close_row(struct results_row *row)
     *row = (struct results_row){0};
 }
 
-/* A part of a result that must be an object if it is there at all. */
-static int take_object(const struct results_row *row, const char *key, const struct json **out,
-                       struct err *err)
+static const char *const part_names[RESULTS_PARTS] = {"config", "result", "model", "trace",
+                                                      "sweep"};
+
+static int take_parts(struct results_row *row, struct err *err)
 {
-    *out = json_get(row->document.top, key);
-    if (*out && !json_is_object(*out))
-        return err_set(err, "%s: '%s': an object was expected", row->document.path, key);
+    for (int part = 0; part < RESULTS_PARTS; part++) {
+        const struct json *value = json_get(row->document.top, part_names[part]);
+        if (value && !json_is_object(value))
+            return err_set(err, "%s: '%s': an object was expected", row->document.path,
+                           part_names[part]);
+        row->part[part] = value;
+    }
+    row->error = json_string(json_get(row->document.top, "error"));
+    if (!row->part[RESULTS_CONFIG] || !row->part[RESULTS_RESULT] == !row->error)
+        return err_set(err, "%s: 'config' and one of 'result' and 'error' were expected",
+                       row->document.path);
     return 0;
+}
+
+static void add_key(struct results *results, enum results_part part, const struct json *value)
+{
+    const char *name = json_key(value);
+    for (size_t i = 0; i < results->key_count; i++)
+        if (results->keys[i].part == part && strcmp(results->keys[i].name, name) == 0)
+            return;
+    results->keys = mem_grow(results->keys, &results->key_capacity, results->key_count + 1,
+                             sizeof *results->keys);
+    results->keys[results->key_count++] = (struct results_key){
+        .part = part, .name = mem_strdup(name), .is_number = json_is_number(value)};
 }
 
 static int check_schema(const struct results_row *row, struct err *err)
@@ -50,24 +71,17 @@ static int check_schema(const struct results_row *row, struct err *err)
 static int add_row(struct results *results, struct json_document *document, struct err *err)
 {
     struct results_row row = {.document = *document};
-    if (check_schema(&row, err) != 0 || take_object(&row, "config", &row.config, err) != 0 ||
-        take_object(&row, "trace", &row.trace, err) != 0 ||
-        take_object(&row, "model", &row.model, err) != 0 ||
-        take_object(&row, "sweep", &row.sweep, err) != 0 ||
-        take_object(&row, "result", &row.result, err) != 0)
-        goto fail;
-    row.error = json_string(json_get(row.document.top, "error"));
-    if (!row.config || !row.result == !row.error) {
-        err_set(err, "%s: 'config' and one of 'result' and 'error' were expected", document->path);
-        goto fail;
+    if (check_schema(&row, err) != 0 || take_parts(&row, err) != 0) {
+        close_row(&row);
+        return -1;
     }
+    for (enum results_part part = 0; part < RESULTS_PARTS; part++)
+        for (const struct json *item = json_first(row.part[part]); item; item = json_next(item))
+            add_key(results, part, item);
     results->rows = mem_grow(results->rows, &results->capacity, results->count + 1, sizeof row);
     results->rows[results->count++] = row;
     results->failed += row.error != NULL;
     return 0;
-fail:
-    close_row(&row);
-    return -1;
 }
 
 /* json.c counts lines within what it was given: an empty name makes its messages ":1: ...", of
@@ -225,6 +239,9 @@ void results_close(struct results *results)
 {
     for (size_t i = 0; i < results->count; i++)
         close_row(&results->rows[i]);
+    for (size_t i = 0; i < results->key_count; i++)
+        free(results->keys[i].name);
+    free(results->keys);
     free(results->rows);
     free(results->path);
     *results = (struct results){0};

@@ -15,12 +15,26 @@
 
 #include "sim/core/json.h"
 
+enum results_part {
+    RESULTS_CONFIG, /* always there */
+    RESULTS_RESULT, /* NULL if the cell failed */
+    RESULTS_MODEL,  /* this and the rest: NULL if there is none */
+    RESULTS_TRACE,
+    RESULTS_SWEEP,
+    RESULTS_PARTS
+};
+
 struct results_row {
     struct json_document document; /* path is "FILE:LINE" where the row starts */
-    const struct json *config;
-    const struct json *trace, *model, *sweep; /* NULL if there is none */
-    const struct json *result;                /* NULL if the cell failed */
-    const char *error;                        /* why it failed, otherwise NULL */
+    const struct json *part[RESULTS_PARTS];
+    const char *error; /* why the cell failed, otherwise NULL */
+};
+
+/* A key that at least one row has, in order of first appearance. */
+struct results_key {
+    enum results_part part;
+    char *name;
+    bool is_number;
 };
 
 struct results {
@@ -28,6 +42,8 @@ struct results {
     struct results_row *rows;
     size_t count, capacity;
     size_t failed; /* rows with an error */
+    struct results_key *keys;
+    size_t key_count, key_capacity;
 };
 
 /* err: "file:line: ..." for what is no result, or of a schema that this program does not know. A

@@ -26,7 +26,10 @@ static int open_workload(struct workload **out, const struct sweep_trace *trace,
     int result = 0;
     if (trace->generated) {
         struct text lines = {0};
-        result = synth_write(&trace->options, &lines, err);
+        struct synth_options options = trace->options;
+        if (trace->seed_follows)
+            options.seed = config->seed;
+        result = synth_write(&options, &lines, err);
         if (result == 0)
             result =
                 trace_open_memory("generated", lines.data, lines.length, &build, NULL, out, err);
@@ -39,9 +42,10 @@ static int open_workload(struct workload **out, const struct sweep_trace *trace,
     return result;
 }
 
-static bool same_workload(const struct cell *a, const struct cell *b)
+static bool same_workload(const struct sweep *sweep, const struct cell *a, const struct cell *b)
 {
-    return a->trace == b->trace && config_same_workload(&a->config, &b->config);
+    return a->trace == b->trace && config_same_workload(&a->config, &b->config) &&
+           (!sweep->traces[a->trace].seed_follows || a->config.seed == b->config.seed);
 }
 
 static void open_load(struct shared_loads *all, const struct sweep *sweep, const char *directory,
@@ -50,7 +54,7 @@ static void open_load(struct shared_loads *all, const struct sweep *sweep, const
     struct shared_load load = {.first = cell};
     const struct config *config = &cell->config;
     for (size_t i = 0; i < all->count && !load.workload; i++)
-        if (same_workload(all->loads[i].first, cell))
+        if (same_workload(sweep, all->loads[i].first, cell))
             load.workload = all->loads[i].workload;
     if (!load.workload)
         load.owns_workload = open_workload(&load.workload, &sweep->traces[cell->trace], directory,

@@ -20,10 +20,17 @@ extern const struct command commands[]; /* ends with a NULL name */
 int cmd_run(int argc, char **argv);
 int cmd_sweep(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
+int cmd_advise(int argc, char **argv);
 int cmd_table(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
+int cmd_plot(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_model(int argc, char **argv);
+int cmd_calib(int argc, char **argv);
+int cmd_cost(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
+int cmd_man(int argc, char **argv); /* hidden: parts of the manual pages */
 
 extern const struct plugins snapsim_plugins;
 extern const char snapsim_version[];

@@ -1,4 +1,4 @@
-#include "traces/list.h"
+#include "traces/formats.h"
 
 #include <stddef.h>
 

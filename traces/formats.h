@@ -1,6 +1,6 @@
-/* list.h - all trace formats. A new one is one file and one line in list.c. */
-#ifndef SNAPSIM_TRACES_LIST_H
-#define SNAPSIM_TRACES_LIST_H
+/* formats.h - all trace formats. A new one is one file and one line in formats.c. */
+#ifndef SNAPSIM_FORMATS_H
+#define SNAPSIM_FORMATS_H
 
 #include "sim/trace.h"
 

@@ -1,0 +1,137 @@
+/* ref_cache.h - the slow, obvious model of the prefix cache, against which the fast one is tested.
+ *
+ * Requests are explicit lists of tokens. What is stored is a plain list of *prefixes* ("the KV of
+ * the last token of this list of tokens is here") and a plain list of snapshots. Everything is
+ * found by comparing tokens from the start; nothing is cut into nodes, pages are counted from
+ * nothing, and what leaves next is found by looking at everything that could.
+ *
+ * The rules are those of sim/cache/cache.h and sim/eviction.h, written down a second time without
+ * looking at how the fast code follows them. Three files: ref_cache.c one request from look-up to
+ * result, ref_evict.c room and victims, ref_place.c placements. */
+#ifndef SNAPSIM_REF_CACHE_H
+#define SNAPSIM_REF_CACHE_H
+
+#include "sim/engine/replay.h"
+
+struct ref_request {
+    const uint32_t *tokens; /* the prompt, then its reply if replies are kept */
+    uint32_t prompt_tokens, end_tokens;
+    uint32_t stream;
+    uint32_t system_tokens;
+    const uint32_t *bounds;
+    uint32_t bound_count;
+};
+
+enum ref_eviction {
+    REF_LRU_HIT,
+    REF_LRU_PATH,
+    REF_LRU_BOTH,
+    REF_FIFO,
+    REF_LFU,
+    REF_BELADY,
+};
+
+struct ref_settings {
+    const char *placement; /* as on the command line */
+    enum ref_eviction eviction;
+    bool recurrent, keep_orphans;
+    bool pages_are_blocks; /* --page-tokens trace */
+    bool equal_pages;      /* memory `equal`; else `ideal` */
+    uint64_t page_tokens;  /* 1 with `ideal` */
+    uint64_t capacity_bytes, kv_bytes, snapshot_bytes;
+    uint64_t grain, min_compute_tokens;
+};
+
+/* One known prefix: the first `length` of `tokens`. */
+struct ref_prefix {
+    const uint32_t *tokens;
+    uint32_t length;
+    uint32_t before; /* the prefix that is one token shorter; 0 is the empty one */
+    bool resident, ever_resident;
+    uint64_t used, stored; /* ages: when it was last used or stored, when it became resident */
+    uint64_t counted;      /* age of the last request that counted it */
+    uint64_t count;        /* requests that stored or used it, now or when it was not resident */
+};
+
+struct ref_snapshot {
+    uint32_t prefix, asked;
+    uint32_t serial;
+    uint32_t stream; /* 1 + the stream whose newer one replaces it, or 0 */
+    bool pinned;
+    uint64_t used, stored, counted, count;
+};
+
+struct ref_wanted {
+    uint32_t position, asked;
+    bool newest_only;
+};
+
+struct ref_wishes {
+    struct ref_wanted *items;
+    size_t count, capacity;
+};
+
+#define REF_PARTS_MAX 4
+
+struct ref_part {
+    char name[32];
+    double number;
+    bool flag; /* turn: bounds; branch: the second takes it; ladder: from the end */
+};
+
+struct ref_cache {
+    struct ref_settings settings;
+    const struct ref_request *requests;
+    uint32_t request_count, now;
+    bool kv_is_holding;
+    struct ref_prefix *prefixes;
+    size_t prefix_count, prefix_capacity;
+    struct ref_snapshot *snapshots;
+    size_t snapshot_count, snapshot_capacity;
+    uint32_t serial;
+    struct ref_part parts[REF_PARTS_MAX];
+    size_t part_count;
+    uint32_t *marks[REF_PARTS_MAX]; /* prefixes at which a part of second sight saw a fork */
+    size_t mark_count[REF_PARTS_MAX], mark_capacity[REF_PARTS_MAX];
+    uint32_t *stream_newest; /* by stream: serial of its newest replaceable snapshot, or 0 */
+    struct cache_counters counters;
+
+    /* the current request */
+    uint32_t *path; /* path[p] is the prefix of its first p tokens */
+    size_t path_capacity;
+    uint32_t path_end; /* how many tokens the current path has */
+    uint32_t seen, match, hit, kept, limit, consumed_asked;
+    uint32_t consumed;   /* serial of the consumed snapshot, or 0 */
+    uint32_t pinned_end; /* KV of its own path up to here may not go */
+    bool forks;
+};
+
+struct ref_cache *ref_open(const struct ref_settings *settings, const struct ref_request *requests,
+                           uint32_t request_count);
+void ref_close(struct ref_cache *cache);
+
+/* Runs the next request. Fills all of out but `request` and `at_ns`. */
+void ref_next(struct ref_cache *cache, struct request_result *out);
+
+/* For the files of the model only. */
+
+/* The age of something that the current request touches. Within a request: KV deepest first, then
+ * snapshots used at look-up, then the consumed one if it is renewed again, then what is stored. */
+enum ref_phase { REF_AGE_KV, REF_AGE_LOOKED_UP, REF_AGE_CONSUMED, REF_AGE_STORED };
+uint64_t ref_age(const struct ref_cache *cache, enum ref_phase phase, uint32_t position);
+uint32_t ref_age_request(uint64_t age); /* 1 + the request; 0: never */
+
+struct ref_snapshot *ref_snapshot_at(struct ref_cache *cache, uint32_t prefix);
+bool ref_continues(const struct ref_cache *cache, uint32_t prefix);
+uint32_t ref_resident_on_path(const struct ref_cache *cache, uint32_t end);
+uint64_t ref_used_bytes(const struct ref_cache *cache);
+void ref_note_peak(struct ref_cache *cache);
+
+void ref_remove_snapshot(struct ref_cache *cache, size_t index);
+bool ref_fits_empty(const struct ref_cache *cache, uint32_t kv_end, uint64_t snapshots);
+void ref_make_room(struct ref_cache *cache, uint32_t kv_end, uint64_t new_snapshots);
+
+bool ref_parse_placement(struct ref_cache *cache);
+void ref_plan(struct ref_cache *cache, struct ref_wishes *wishes);
+
+#endif

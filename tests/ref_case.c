@@ -1,0 +1,299 @@
+/* ref_case.c - running and comparing one cell. */
+#include "tests/ref_case.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "policies/list.h"
+#include "sim/core/mem.h"
+#include "sim/core/units.h"
+
+/* ---- models ---- */
+
+const struct ref_model ref_models[REF_MODEL_COUNT] = {
+    {"tiny-3", 1, 3},     {"tiny-4-and-half", 2, 9}, {"tiny-7", 3, 20},       {"tiny-20", 1, 20},
+    {"tiny-equal", 2, 2}, {"tiny-small", 4, 3},      {"tiny-no-state", 1, 0},
+};
+
+static void model_path(const char *directory, const struct ref_model *model, char path[256])
+{
+    snprintf(path, 256, "%s/%s.json", directory, model->name);
+}
+
+static int write_model(const struct ref_model *model, const char *path, struct err *err)
+{
+    struct text text = {0};
+    text_printf(&text,
+                "{\"schema\":1,\"name\":\"%s\",\"summary\":\"for tests\",\"source\":\"made up\","
+                "\"state_dtype\":\"fp32\",\"hidden_dim\":8,\"vocab\":8,\"tied_embedding\":false,"
+                "\"layers\":[{\"kind\":\"gqa\",\"count\":1,\"heads\":1,\"kv_heads\":1,"
+                "\"head_dim\":%u,\"output_gate\":false}",
+                model->name, model->kv_units);
+    if (model->snapshot_units)
+        text_printf(&text,
+                    ",{\"kind\":\"lightning\",\"count\":1,\"heads\":1,\"key_dim\":1,"
+                    "\"value_dim\":%u}",
+                    model->snapshot_units);
+    text_printf(&text, "]}\n");
+    int result = text_write_file(path, text.data, text.length, err);
+    text_close(&text);
+    return result;
+}
+
+int ref_models_open(char *directory, struct err *err)
+{
+    char path[256];
+    if (!mkdtemp(directory))
+        return err_set_errno(err, "make directory '%s'", directory);
+    int result = 0;
+    for (size_t i = 0; i < REF_MODEL_COUNT && result == 0; i++) {
+        model_path(directory, &ref_models[i], path);
+        result = write_model(&ref_models[i], path, err);
+    }
+    return result;
+}
+
+void ref_models_close(const char *directory)
+{
+    char path[256];
+    for (size_t i = 0; i < REF_MODEL_COUNT; i++) {
+        model_path(directory, &ref_models[i], path);
+        unlink(path);
+    }
+    rmdir(directory);
+}
+
+/* ---- the fast code ---- */
+
+static void add_result(void *user, const struct request_result *request)
+{
+    struct ref_results *results = user;
+    results->items[results->count++] = *request;
+}
+
+static int set_config(struct config *config, const struct ref_case *cell, bool replies_kept,
+                      const char *model_path, struct err *err)
+{
+    char capacity[UNITS_TEXT], grain[24], compute[24];
+    snprintf(grain, sizeof grain, "%" PRIu64, cell->grain);
+    snprintf(compute, sizeof compute, "%" PRIu64, cell->min_compute_tokens);
+    const char *settings[][2] = {
+        {"model", model_path},
+        {"placement", cell->placement},
+        {"eviction", cell->eviction},
+        {"memory", cell->memory},
+        {"page-tokens", cell->page_tokens},
+        {"capacity", units_bytes_exact(cell->capacity_bytes, capacity)},
+        {"orphans", cell->keep_orphans ? "keep" : "drop"},
+        {"snapshot-grain", grain},
+        {"min-compute-tokens", compute},
+        {"replies", replies_kept ? "keep" : "drop"},
+        {"arrival", cell->arrival},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (config_set(config, settings[i][0], settings[i][1], err) != 0)
+            return -1;
+    return 0;
+}
+
+int ref_case_run(const struct ref_case *cell, const struct workload *workload,
+                 const char *directory, struct ref_results *out, struct err *err)
+{
+    char path[256];
+    model_path(directory, cell->model, path);
+    struct config config;
+    struct schedule *schedule = NULL;
+    const struct plugins plugins = {placement_list, eviction_list, memory_list};
+    int result = -1;
+    *out = (struct ref_results){0};
+    config_open(&config);
+    out->items = mem_array(workload->request_count, sizeof *out->items);
+    if (set_config(&config, cell, workload->replies_kept, path, err) != 0 ||
+        schedule_open(&schedule, workload, cell->arrival, 1, 0, err) != 0)
+        goto out;
+    result = replay_run(&out->total, &config, workload, schedule, &plugins, add_result, out, err);
+out:
+    schedule_close(schedule);
+    config_close(&config);
+    if (result != 0) {
+        free(out->items);
+        *out = (struct ref_results){0};
+    }
+    return result;
+}
+
+void ref_results_close(struct ref_results *results)
+{
+    if (results->items)
+        result_close(&results->total);
+    free(results->items);
+}
+
+/* ---- comparing ---- */
+
+/* Indices into the trace, in order of arrival. */
+static uint32_t *arrival_order(const struct ref_trace *trace, const char *arrival)
+{
+    uint32_t *order = mem_array(trace->count, sizeof *order);
+    for (uint32_t i = 0; i < trace->count; i++) {
+        uint32_t place = i;
+        order[i] = i;
+        while (strcmp(arrival, "recorded") == 0 && place > 0 &&
+               trace->drawn[order[place - 1]].at > trace->drawn[i].at) {
+            order[place] = order[place - 1];
+            place--;
+        }
+        order[place] = i;
+    }
+    return order;
+}
+
+static enum ref_eviction eviction_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum ref_eviction eviction;
+    } table[] = {
+        {"lru", REF_LRU_HIT},
+        {"lru:refresh=hit", REF_LRU_HIT},
+        {"lru:refresh=path", REF_LRU_PATH},
+        {"lru:refresh=both", REF_LRU_BOTH},
+        {"fifo", REF_FIFO},
+        {"lfu", REF_LFU},
+        {"belady", REF_BELADY},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return table[i].eviction;
+    abort();
+}
+
+static struct ref_settings settings_of(const struct ref_case *cell, const struct ref_trace *trace)
+{
+    struct ref_settings settings = {
+        .placement = cell->placement,
+        .eviction = eviction_of(cell->eviction),
+        .recurrent = cell->model->snapshot_units > 0,
+        .keep_orphans = cell->keep_orphans,
+        .equal_pages = strcmp(cell->memory, "equal") == 0,
+        .page_tokens = 1,
+        .capacity_bytes = cell->capacity_bytes,
+        .kv_bytes = cell->model->kv_units * 4u,
+        .snapshot_bytes = cell->model->snapshot_units * 4u,
+        .grain = cell->grain,
+        .min_compute_tokens = cell->min_compute_tokens,
+    };
+    if (settings.equal_pages) {
+        settings.pages_are_blocks = strcmp(cell->page_tokens, "trace") == 0;
+        settings.page_tokens =
+            settings.pages_are_blocks ? trace->block_tokens : strtoull(cell->page_tokens, NULL, 10);
+    }
+    return settings;
+}
+
+struct named_number {
+    const char *name;
+    uint64_t fast, model;
+};
+
+static int compare_numbers(const struct named_number *numbers, size_t count, const char *where,
+                           struct err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (numbers[i].fast != numbers[i].model)
+            return err_set(err, "%s: %s is %" PRIu64 " in the fast code, %" PRIu64 " in the model",
+                           where, numbers[i].name, numbers[i].fast, numbers[i].model);
+    return 0;
+}
+
+static int compare_request(const struct request_result *fast, const struct request_result *model,
+                           const char *where, struct err *err)
+{
+    const struct outcome *a = &fast->outcome, *b = &model->outcome;
+    const struct named_number numbers[] = {
+        {"the request", fast->request, model->request},
+        {"prompt", fast->prompt_tokens, model->prompt_tokens},
+        {"seen", fast->seen_tokens, model->seen_tokens},
+        {"match", fast->match_tokens, model->match_tokens},
+        {"hit", a->hit_tokens, b->hit_tokens},
+        {"missed new", a->missed_new_tokens, b->missed_new_tokens},
+        {"missed last", a->missed_last_tokens, b->missed_last_tokens},
+        {"missed evicted", a->missed_evicted_tokens, b->missed_evicted_tokens},
+        {"missed no snapshot", a->missed_no_snapshot_tokens, b->missed_no_snapshot_tokens},
+        {"missed rounding", a->missed_rounding_tokens, b->missed_rounding_tokens},
+        {"snapshots taken", fast->snapshots_taken, model->snapshots_taken},
+        {"used bytes", fast->used_bytes, model->used_bytes},
+    };
+    return compare_numbers(numbers, sizeof numbers / sizeof *numbers, where, err);
+}
+
+static int compare_counters(const struct cache_counters *a, const struct cache_counters *b,
+                            struct err *err)
+{
+    const struct named_number numbers[] = {
+        {"snapshots_taken", a->snapshots_taken, b->snapshots_taken},
+        {"snapshots_evicted", a->snapshots_evicted, b->snapshots_evicted},
+        {"snapshots_refused", a->snapshots_refused, b->snapshots_refused},
+        {"snapshots_replaced", a->snapshots_replaced, b->snapshots_replaced},
+        {"uncached_requests", a->uncached_requests, b->uncached_requests},
+        {"kv_tokens_stored", a->kv_tokens_stored, b->kv_tokens_stored},
+        {"kv_tokens_evicted", a->kv_tokens_evicted, b->kv_tokens_evicted},
+        {"peak_bytes", a->peak_bytes, b->peak_bytes},
+    };
+    return compare_numbers(numbers, sizeof numbers / sizeof *numbers, "at the end", err);
+}
+
+int ref_case_compare(const struct ref_case *cell, const struct ref_trace *trace,
+                     const char *directory, struct err *err)
+{
+    struct workload *workload = NULL;
+    struct ref_results fast = {0};
+    struct ref_cache *model = NULL;
+    uint32_t *order = arrival_order(trace, cell->arrival);
+    struct ref_request *resolved = ref_trace_resolve(trace);
+    struct ref_request *arriving = mem_array(trace->count, sizeof *arriving);
+    int result = ref_trace_build(trace, &workload, err);
+    if (result == 0)
+        result = ref_case_run(cell, workload, directory, &fast, err);
+    if (result != 0)
+        goto out;
+    for (uint32_t i = 0; i < trace->count; i++)
+        arriving[i] = resolved[order[i]];
+    struct ref_settings settings = settings_of(cell, trace);
+    model = ref_open(&settings, arriving, trace->count);
+    for (uint32_t i = 0; i < trace->count && result == 0; i++) {
+        char where[64];
+        struct request_result expected;
+        ref_next(model, &expected);
+        expected.request = order[i];
+        snprintf(where, sizeof where, "arrival %u, request %u", i, order[i]);
+        result = compare_request(&fast.items[i], &expected, where, err);
+    }
+    if (result == 0)
+        result = compare_counters(&fast.total.cache, &model->counters, err);
+out:
+    if (model)
+        ref_close(model);
+    ref_results_close(&fast);
+    workload_close(workload);
+    free(arriving);
+    ref_requests_close(resolved, trace->count);
+    free(order);
+    return result;
+}
+
+void ref_case_print(const struct ref_case *cell, struct text *out)
+{
+    char capacity[UNITS_TEXT];
+    text_printf(
+        out,
+        "model kv %u B/token, snapshot %u B; --placement %s --eviction %s --memory %s "
+        "--page-tokens %s --capacity %s --orphans %s --snapshot-grain %" PRIu64
+        " --min-compute-tokens %" PRIu64 " --arrival %s\n",
+        cell->model->kv_units * 4, cell->model->snapshot_units * 4, cell->placement, cell->eviction,
+        cell->memory, cell->page_tokens, units_bytes_exact(cell->capacity_bytes, capacity),
+        cell->keep_orphans ? "keep" : "drop", cell->grain, cell->min_compute_tokens, cell->arrival);
+}

@@ -1,0 +1,46 @@
+/* ref_case.h - one cell, run by the fast code and by the model, and compared number by number. */
+#ifndef SNAPSIM_REF_CASE_H
+#define SNAPSIM_REF_CASE_H
+
+#include "tests/ref_trace.h"
+
+/* Made-up models of one layer of each kind, so small that snapshots and pages matter. */
+struct ref_model {
+    const char *name;
+    uint32_t kv_units;       /* KV is 4 bytes a unit and token */
+    uint32_t snapshot_units; /* a snapshot is 4 bytes a unit; 0: no recurrent layer */
+};
+#define REF_MODEL_COUNT 7
+extern const struct ref_model ref_models[REF_MODEL_COUNT];
+
+/* Writes them as files into a new directory, whose name starts with what `directory` holds and ends
+ * in six letters that mkdtemp puts in place of XXXXXX. */
+int ref_models_open(char *directory, struct err *err) MUST_CHECK;
+void ref_models_close(const char *directory);
+
+struct ref_case {
+    const struct ref_model *model;
+    const char *placement, *eviction, *memory, *page_tokens, *arrival;
+    bool keep_orphans;
+    uint64_t capacity_bytes, grain, min_compute_tokens;
+};
+
+/* The results of one run, in the order of arrival. */
+struct ref_results {
+    struct request_result *items;
+    uint32_t count;
+    struct result total;
+};
+
+/* Runs the fast code. directory is where the files of the models are. */
+int ref_case_run(const struct ref_case *cell, const struct workload *workload,
+                 const char *directory, struct ref_results *out, struct err *err) MUST_CHECK;
+void ref_results_close(struct ref_results *results);
+
+/* Runs both and compares all. Returns -1 and says what differs first. */
+int ref_case_compare(const struct ref_case *cell, const struct ref_trace *trace,
+                     const char *directory, struct err *err) MUST_CHECK;
+
+void ref_case_print(const struct ref_case *cell, struct text *out);
+
+#endif

@@ -1,0 +1,223 @@
+/* Comparing results: which cells are the same, what moved, and the arithmetic of tolerances. The
+ * numbers that are expected were computed on paper. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/core/mem.h"
+#include "tests/suite.h"
+#include "tools/snapsim/compare.h"
+
+/* A line of results, with ' for ". */
+#define LINE(placement, capacity, seed, hit)                                                       \
+    "{'schema':1,'config':{'placement':'" placement                                                \
+    "','eviction':'lru:refresh=hit','capacity':'" capacity "','seed':" seed                        \
+    "},'trace':{'name':'t','sha256':'00','requests':10},"                                          \
+    "'model':{'snapshot_bytes':100,'kv_bytes_per_token':8},"                                       \
+    "'result':{'requests':10,'prompt_tokens':1000,'hit_tokens':" hit                               \
+    ",'hit_requests':4,'missed_new_tokens':200,'snapshots_taken':7,'peak_bytes':1048576,"          \
+    "'hit_ratio':0.5},'digest':'0x" hit "'}\n"
+#define FAILED(placement, capacity)                                                                \
+    "{'schema':1,'config':{'placement':'" placement "','capacity':'" capacity                      \
+    "','seed':1},'error':'it broke'}\n"
+
+static char *unquote(const char *text)
+{
+    char *copy = mem_strdup(text);
+    for (char *c = copy; *c; c++)
+        *c = *c == '\'' ? '"' : *c;
+    return copy;
+}
+
+static const struct {
+    const char *tolerance; /* NULL: none */
+    double base, now;
+    bool allowed;
+} changes[] = {
+    {NULL, 1000, 1000, true},
+    {NULL, 1000, 1001, false},
+    {"k=0", 1000, 1001, false},
+    {"k=0%", 1000, 1001, false},
+    {"k=1", 1000, 1001, true},
+    {"k=1", 1000, 999, true},
+    {"k=1", 1000, 1002, false},
+    {"k=1%", 1000, 1010, true}, /* 1 % of 1000 is 10 */
+    {"k=1%", 1000, 1011, false},
+    {"k=1%", 1000, 990, true},
+    {"k=1%", 1000, 989, false},
+    {"k=0.1%", 1000, 1001, true},
+    {"k=0.1%", 1000, 1002, false},
+    {"k=50%", 0, 1, false}, /* half of nothing is nothing */
+    {"k=50%", 0, 0, true},
+    {"k=100%", 5, 0, true},
+    {"k=0.001", 0.8472, 0.8462, true},
+    {"k=0.001", 0.8472, 0.8461, false},
+    {"k=0.001", 0.8462, 0.8472, true},
+    {"k=1KiB", 4096, 5120, true},
+    {"k=1KiB", 4096, 5121, false},
+    /* rounding does not soften a counter: 2^52 and one more */
+    {"k=1", 4503599627370496.0, 4503599627370498.0, false},
+};
+
+START_TEST(tolerances)
+{
+    struct tolerance tolerance;
+    struct err err = {""};
+    if (changes[_i].tolerance)
+        ck_assert_msg(tolerance_parse(&tolerance, changes[_i].tolerance, &err) == 0, "%s",
+                      err.text);
+    ck_assert_int_eq(tolerance_allows(changes[_i].tolerance ? &tolerance : NULL, changes[_i].base,
+                                      changes[_i].now),
+                     changes[_i].allowed);
+}
+END_TEST
+
+START_TEST(bad_tolerances)
+{
+    static const char *const words[] = {"k", "=1", "k=", "k=%", "k=x", "k=-1", "k=1%%", "k=1KiB%"};
+    struct tolerance tolerance;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct err err = {""};
+        ck_assert_msg(tolerance_parse(&tolerance, words[i], &err) == -1, "%s", words[i]);
+        ck_assert_int_eq(where_status(&err), EXIT_USAGE);
+    }
+}
+END_TEST
+
+struct files {
+    char base[32], now[32];
+};
+
+static void write_files(struct files *files, const char *base, const char *now)
+{
+    strcpy(files->base, "/tmp/snapsim-base-XXXXXX");
+    strcpy(files->now, "/tmp/snapsim-now-XXXXXX");
+    char *paths[] = {files->base, files->now}, *texts[] = {unquote(base), unquote(now)};
+    for (int i = 0; i < 2; i++) {
+        int file = mkstemp(paths[i]);
+        ck_assert_int_ge(file, 0);
+        ck_assert_int_eq(write(file, texts[i], strlen(texts[i])), (ssize_t)strlen(texts[i]));
+        close(file);
+        free(texts[i]);
+    }
+}
+
+static void open_compare(struct compare *compare, const char *base, const char *now,
+                         const char *tolerance, const char *only)
+{
+    struct files files;
+    struct err err = {""};
+    const char *words[] = {tolerance};
+    struct words list = {.items = words, .count = tolerance != NULL};
+    write_files(&files, base, now);
+    struct compare_request request = {
+        .base = files.base, .now = files.now, .tolerances = &list, .only = only};
+    int result = compare_open(compare, &request, &err);
+    unlink(files.base);
+    unlink(files.now);
+    ck_assert_msg(result == 0, "%s", err.text);
+}
+
+static size_t differences(const char *base, const char *now, const char *tolerance,
+                          const char *only)
+{
+    struct compare compare;
+    open_compare(&compare, base, now, tolerance, only);
+    size_t count = compare.cell_count - compare.in_state[COMPARE_EQUAL];
+    compare_close(&compare);
+    return count;
+}
+
+#define A LINE("turn:bounds=0", "1GiB", "1", "500")
+#define A_SHORT LINE("turn", "1024MiB", "1", "500")
+#define A_LESS LINE("turn:bounds=0", "1GiB", "1", "499")
+#define B LINE("none", "1GiB", "1", "0")
+#define C LINE("fixed:interval=64", "1GiB", "1", "300")
+#define C_LESS LINE("fixed:interval=64", "1GiB", "1", "200")
+
+START_TEST(compares)
+{
+    ck_assert_uint_eq(differences(A B, A B, NULL, NULL), 0);
+    ck_assert_uint_eq(differences(A B, B A, NULL, NULL), 0);
+    ck_assert_uint_eq(differences(A B, A_SHORT B, NULL, NULL), 0);
+    ck_assert_uint_eq(differences(A B, A_LESS B, NULL, NULL), 1);
+    ck_assert_uint_eq(differences(A B, A_LESS B, "hit_tokens=1", NULL), 0);
+    ck_assert_uint_eq(differences(A B, A_LESS B, "hit_tokens=0.1%", NULL), 1); /* 0.5 of 500 */
+    ck_assert_uint_eq(differences(A B, A_LESS B, "hit_tokens=0.2%", NULL), 0);
+    ck_assert_uint_eq(differences(A B, A_LESS B, "all=1", NULL), 0);
+    ck_assert_uint_eq(differences(A B, A_LESS B, "hit_ratio=0.001", NULL), 1); /* hit_tokens too */
+    ck_assert_uint_eq(differences(A B, A_LESS B, "hit_ratio=0.001", "hit_ratio"), 0);
+    ck_assert_uint_eq(differences(A B, A_LESS B, "hit_ratio=0.0009", "hit_ratio"), 1);
+    ck_assert_uint_eq(differences(A B, A_LESS B, NULL, "requests"), 0);
+    ck_assert_uint_eq(differences(A B, A, NULL, NULL), 1);
+    ck_assert_uint_eq(differences(A, A B, NULL, NULL), 1);
+    ck_assert_uint_eq(differences(A B, FAILED("turn", "1GiB") B, NULL, NULL), 1);
+    ck_assert_uint_eq(differences(FAILED("turn", "1GiB") B, A B, NULL, NULL), 1);
+    ck_assert_uint_eq(differences(FAILED("turn", "1GiB"), FAILED("turn", "1GiB"), NULL, NULL), 0);
+}
+END_TEST
+
+#define PLAIN(result, rest)                                                                        \
+    "{'schema':1,'config':{'placement':'turn'},'result':{'hit_tokens':1" result "}" rest "}\n"
+
+START_TEST(compares_programs)
+{
+    /* A newer program counts more, and knows more settings: no difference. One that no longer has
+     * a number, or has another digest: a difference. */
+    ck_assert_uint_eq(differences(PLAIN("", ""), PLAIN(",'new':3", ""), NULL, NULL), 0);
+    ck_assert_uint_eq(differences(PLAIN(",'old':3", ""), PLAIN("", ""), NULL, NULL), 1);
+    ck_assert_uint_eq(
+        differences(PLAIN("", ",'program':{'version':'1'}"), PLAIN("", ""), NULL, NULL), 0);
+    ck_assert_uint_eq(
+        differences(PLAIN("", ",'digest':'0x1'"), PLAIN("", ",'digest':'0x2'"), NULL, NULL), 1);
+    ck_assert_uint_eq(
+        differences(PLAIN("", ",'digest':'0x1'"), PLAIN("", ",'digest':'0x2'"), "all=0", NULL), 0);
+}
+END_TEST
+
+START_TEST(worst_first)
+{
+    static const struct {
+        enum compare_state state;
+        const char *name;
+    } expected[] = {
+        {COMPARE_FAILS, "placement=none"}, /* it knows neither its trace nor its eviction */
+        {COMPARE_MISSING, "placement=last"},
+        {COMPARE_MOVED, "placement=fixed:64"}, /* 0.1 of the hit ratio lost */
+        {COMPARE_MOVED, "placement=turn"},     /* 0.001 */
+        {COMPARE_EXTRA, "placement=sqrt"},
+    };
+    struct compare compare;
+    open_compare(&compare, A B C LINE("last", "1GiB", "1", "9"),
+                 LINE("sqrt", "1GiB", "1", "9") FAILED("none", "1GiB") A_LESS C_LESS, NULL, NULL);
+    ck_assert_uint_eq(compare.cell_count, 5);
+    for (size_t i = 0; i < 5; i++) {
+        struct text name = {0};
+        compare_name(&compare, &compare.cells[i], &name);
+        ck_assert_int_eq(compare.cells[i].state, expected[i].state);
+        ck_assert_str_eq(name.data, expected[i].name);
+        text_close(&name);
+    }
+    ck_assert_str_eq(compare.cells[2].moved[0].key, "hit_tokens");
+    ck_assert(compare.cells[2].moved[0].base == 300 && compare.cells[2].moved[0].now == 200);
+    ck_assert_double_eq_tol(compare.cells[2].hit_ratio_change, -0.1, 1e-12);
+    ck_assert_double_eq_tol(compare.cells[3].hit_ratio_change, -0.001, 1e-12);
+    compare_close(&compare);
+}
+END_TEST
+
+#define LOOP(tcase, test, table) tcase_add_loop_test(tcase, test, 0, sizeof table / sizeof *table)
+
+int main(void)
+{
+    Suite *suite = suite_create("compare");
+    TCase *tcase = tcase_create("all");
+    LOOP(tcase, tolerances, changes);
+    tcase_add_test(tcase, bad_tolerances);
+    tcase_add_test(tcase, compares);
+    tcase_add_test(tcase, compares_programs);
+    tcase_add_test(tcase, worst_first);
+    suite_add_tcase(suite, tcase);
+    return suite_run(suite);
+}

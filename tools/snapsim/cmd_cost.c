@@ -1,0 +1,403 @@
+/* snapsim cost - how long the parts of a model take on one GPU: prefill, decode, snapshots. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/core/units.h"
+#include "sim/model/cost.h"
+#include "tools/snapsim/options.h"
+#include "tools/snapsim/snapsim.h"
+
+#define COST_SCHEMA 1
+#define PARTS_MAX 96
+
+struct cost_settings {
+    uint64_t tokens, prefix, sequences, batch, page_tokens, interval;
+    unsigned kda;
+};
+
+static const char *const kda_kernels[] = {"flash", "fla", NULL};
+
+static const struct param cost_params[] = {
+    {"tokens", PARAM_U64, offsetof(struct cost_settings, tokens), "8192", 1, 16777216, NULL, "N",
+     "tokens of a prefill that are computed"},
+    {"prefix", PARAM_U64, offsetof(struct cost_settings, prefix), "0", 0, 16777216, NULL, "N",
+     "tokens before them that are cached"},
+    {"sequences", PARAM_U64, offsetof(struct cost_settings, sequences), "1", 1, 4096, NULL, "N",
+     "equal prompts in one prefill"},
+    {"batch", PARAM_U64, offsetof(struct cost_settings, batch), "32", 1, 65536, NULL, "N",
+     "sequences of a decode step, each with prefix and tokens behind it"},
+    {"interval", PARAM_U64, offsetof(struct cost_settings, interval), "1536", 1, 16777216, NULL,
+     "TOKENS", "between snapshots that a prefill writes"},
+    {"page-tokens", PARAM_U64, offsetof(struct cost_settings, page_tokens), "64", 1, 65536, NULL,
+     "TOKENS", "of a KV page"},
+    {"kda-kernel", PARAM_CHOICE, offsetof(struct cost_settings, kda), "flash", 0, 0, kda_kernels,
+     NULL, "KDA prefill kernels: FlashKDA or flash-linear-attention"},
+    PARAM_END,
+};
+
+/* One line of the output: a part of the work, of `layers` layers that take ns each. */
+struct cost_part {
+    const char *what; /* prefill, decode or snapshot */
+    char name[48];
+    uint64_t layers, ns;
+    bool has_law;
+    enum calib_law_id law;
+};
+
+struct cost_parts {
+    struct cost_part part[PARTS_MAX];
+    size_t count;
+};
+
+static struct cost_part *add(struct cost_parts *parts, const char *what, uint64_t layers,
+                             uint64_t ns)
+{
+    struct cost_part *part = &parts->part[parts->count];
+    if (ns == 0 || parts->count == PARTS_MAX)
+        return NULL;
+    parts->count++;
+    *part = (struct cost_part){.what = what, .layers = layers, .ns = ns};
+    return part;
+}
+
+static void add_named(struct cost_parts *parts, const char *what, const struct layer_group *group,
+                      const char *name, uint64_t ns, enum calib_law_id law)
+{
+    struct cost_part *part = add(parts, what, group->count, ns);
+    if (part == NULL)
+        return;
+    snprintf(part->name, sizeof part->name, "%s %s", model_kind_name(group->kind), name);
+    part->has_law = true;
+    part->law = law;
+}
+
+static void add_plain(struct cost_parts *parts, const char *name, uint64_t ns,
+                      enum calib_law_id law)
+{
+    struct cost_part *part = add(parts, "snapshot", 1, ns);
+    if (part == NULL)
+        return;
+    snprintf(part->name, sizeof part->name, "%s", name);
+    part->has_law = true;
+    part->law = law;
+}
+
+/* The law that bounds a product of so many tokens. */
+static enum calib_law_id gemm_law(uint64_t tokens)
+{
+    return tokens <= 192 ? LAW_GEMM_BF16_SMALL : LAW_GEMM_BF16_LARGE;
+}
+
+static void prefill_parts(const struct cost *cost, const struct cost_settings *settings,
+                          struct cost_parts *out)
+{
+    struct cost_work work = {settings->sequences, settings->tokens, settings->prefix};
+    uint64_t rows = settings->sequences * settings->tokens;
+    for (size_t i = 0; i < cost->model->group_count; i++) {
+        const struct layer_group *group = &cost->model->groups[i];
+        enum cost_form form = COST_EXPANDED;
+        enum calib_law_id core = cost_core_law(cost, group, false);
+        uint64_t attention = cost_attention_prefill(cost, group, &work, &form);
+        add_named(out, "prefill", group, "projections", cost_projection(cost, group, rows),
+                  gemm_law(rows));
+        add_named(out, "prefill", group, "convolution", cost_conv_prefill(cost, group, &work),
+                  LAW_CONV_PREFILL);
+        add_named(out, "prefill", group, "recurrence", cost_recurrent_prefill(cost, group, &work),
+                  core);
+        add_named(out, "prefill", group,
+                  group->kind != LAYER_MLA ? "attention"
+                  : form == COST_ABSORBED  ? "attention, absorbed"
+                  : settings->prefix > 0   ? "attention, prefix expanded"
+                                           : "attention, expanded",
+                  attention, form == COST_ABSORBED ? LAW_MLA_DECODE : core);
+    }
+}
+
+static void decode_parts(const struct cost *cost, const struct cost_settings *settings,
+                         struct cost_parts *out)
+{
+    uint64_t batch = settings->batch, context = settings->prefix + settings->tokens;
+    for (size_t i = 0; i < cost->model->group_count; i++) {
+        const struct layer_group *group = &cost->model->groups[i];
+        enum calib_law_id core = cost_core_law(cost, group, true);
+        add_named(out, "decode", group, "projections", cost_projection(cost, group, batch),
+                  gemm_law(batch));
+        add_named(out, "decode", group, "convolution", cost_conv_decode(cost, group, batch),
+                  LAW_CONV_DECODE);
+        add_named(out, "decode", group,
+                  core == LAW_KDA_DECODE_FUSED ? "recurrence, convolution" : "recurrence",
+                  cost_recurrent_decode(cost, group, batch), core);
+        add_named(out, "decode", group, "attention",
+                  cost_attention_decode(cost, group, batch, batch * context), core);
+    }
+}
+
+static void snapshot_parts(const struct cost *cost, const struct cost_settings *settings,
+                           struct cost_parts *out)
+{
+    uint64_t kept = settings->sequences * (settings->tokens / settings->interval);
+    uint64_t all = settings->prefix + settings->tokens;
+    char name[48];
+    snprintf(name, sizeof name, "%" PRIu64 " written by the prefill", kept);
+    add_plain(out, name, kept > 0 ? cost_snapshot_emit(cost, kept) : 0, LAW_SNAPSHOT_EMIT);
+    add_plain(out, "copy on the device", cost_snapshot_copy(cost), LAW_SNAPSHOT_COPY);
+    add_plain(out, "restore on the device", cost_snapshot_restore(cost), LAW_SNAPSHOT_COPY);
+    add_plain(out, "to the host", cost_snapshot_host(cost, true), LAW_DEVICE_TO_HOST);
+    add_plain(out, "from the host", cost_snapshot_host(cost, false), LAW_HOST_TO_DEVICE);
+    snprintf(name, sizeof name, "KV of %" PRIu64 " tokens to the host", all);
+    add_plain(out, name, cost_kv_host(cost, all, settings->page_tokens, true), LAW_DEVICE_TO_HOST);
+    snprintf(name, sizeof name, "KV of %" PRIu64 " tokens from the host", all);
+    add_plain(out, name, cost_kv_host(cost, all, settings->page_tokens, false), LAW_HOST_TO_DEVICE);
+    snprintf(name, sizeof name, "KV of %" PRIu64 " tokens gathered", all);
+    add_plain(out, name, cost_kv_gather(cost, all, settings->page_tokens), LAW_KV_GATHER);
+}
+
+/* The weakest label among a law's values. */
+static const char *label_of(const struct cost *cost, const struct cost_part *part)
+{
+    enum calib_provenance label = CALIB_MEASURED;
+    for (size_t i = 0; i < calib_law_terms(part->law); i++) {
+        const struct calib_value *value = &cost->calib->law[part->law].term[i];
+        if (value->known && (value->provenance == CALIB_ASSUMED ||
+                             (value->provenance == CALIB_PUBLISHED && label == CALIB_MEASURED)))
+            label = value->provenance;
+    }
+    return calib_provenance_name(label);
+}
+
+static const char *const whats[] = {"prefill", "decode", "snapshot", NULL};
+
+static uint64_t sum_of(const struct cost_parts *parts, const char *what)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < parts->count; i++)
+        if (parts->part[i].what == what)
+            sum += parts->part[i].layers * parts->part[i].ns;
+    return sum;
+}
+
+static void headline(const char *what, const struct cost_settings *settings, struct text *out)
+{
+    if (what == whats[0])
+        text_printf(out, "\nprefill: %" PRIu64 " x %" PRIu64 " tokens after %" PRIu64 " cached\n",
+                    settings->sequences, settings->tokens, settings->prefix);
+    else if (what == whats[1])
+        text_printf(out,
+                    "\ndecode: one token for each of %" PRIu64 " sequences at %" PRIu64 " tokens\n",
+                    settings->batch, settings->prefix + settings->tokens);
+    else
+        text_printf(out, "\nsnapshots and KV, all layers\n");
+}
+
+static void print_table(const struct cost *cost, const struct cost_settings *settings,
+                        const struct cost_parts *parts, struct text *out)
+{
+    text_printf(out, "%s on one GPU of %s (%s), with", cost->model->name, cost->calib->name,
+                cost->calib->device.name);
+    for (const struct param *entry = sharding_params; entry->name; entry++) {
+        text_printf(out, "%s %s ", entry == sharding_params ? "" : ",", entry->name);
+        param_print_value(entry, &cost->sharding, out);
+    }
+    text_printf(out, "\n");
+    for (size_t w = 0; whats[w]; w++) {
+        headline(whats[w], settings, out);
+        for (size_t i = 0; i < parts->count; i++) {
+            const struct cost_part *part = &parts->part[i];
+            if (part->what != whats[w])
+                continue;
+            text_printf(out, "  %-34s %12.1f us x %4" PRIu64 " = %12.1f us   %s, %s\n", part->name,
+                        (double)part->ns * 1e-3, part->layers,
+                        (double)(part->ns * part->layers) * 1e-3, calib_law_facts(part->law)->name,
+                        label_of(cost, part));
+        }
+        if (w < 2)
+            text_printf(out, "  %-34s %12s    %4s   %12.1f us   without experts, collectives\n",
+                        "sum", "", "", (double)sum_of(parts, whats[w]) * 1e-3);
+    }
+}
+
+static void add_settings(const struct param *table, const void *settings, struct json *object)
+{
+    for (const struct param *entry = table; entry->name; entry++) {
+        if (entry->type == PARAM_U64) {
+            const char *field = (const char *)settings + entry->offset;
+            json_add_u64(object, entry->name, *(const uint64_t *)(const void *)field);
+            continue;
+        }
+        struct text value = {0};
+        param_print_value(entry, settings, &value);
+        json_add_string(object, entry->name, value.data);
+        text_close(&value);
+    }
+}
+
+static void print_json(const struct cost *cost, const struct cost_settings *settings,
+                       const struct cost_parts *parts, struct text *out)
+{
+    struct json *top = json_new_object();
+    json_add_u64(top, "schema", COST_SCHEMA);
+    json_add_string(top, "model", cost->model->name);
+    json_add_string(top, "calibration", cost->calib->name);
+    json_add_string(top, "device", cost->calib->device.name);
+    add_settings(sharding_params, &cost->sharding, json_add_object(top, "sharding"));
+    add_settings(cost_params, settings, json_add_object(top, "settings"));
+    struct json *list = json_add_array(top, "parts");
+    for (size_t i = 0; i < parts->count; i++) {
+        const struct cost_part *part = &parts->part[i];
+        struct json *object = json_add_object(list, NULL);
+        json_add_string(object, "phase", part->what);
+        json_add_string(object, "part", part->name);
+        json_add_u64(object, "ns", part->ns);
+        json_add_u64(object, "layers", part->layers);
+        json_add_u64(object, "total_ns", part->ns * part->layers);
+        json_add_string(object, "law", calib_law_facts(part->law)->name);
+        json_add_string(object, "provenance", label_of(cost, part));
+    }
+    struct json *sums = json_add_object(top, "sums");
+    json_add_u64(sums, "prefill_ns", sum_of(parts, whats[0]));
+    json_add_u64(sums, "decode_ns", sum_of(parts, whats[1]));
+    json_print(top, true, out);
+    text_printf(out, "\n");
+    json_close(top);
+}
+
+static void print_params(const struct param *table)
+{
+    for (const struct param *entry = table; entry->name; entry++) {
+        struct text value = {0};
+        text_printf(&value, "%s", entry->metavar ? entry->metavar : "");
+        for (size_t i = 0; entry->type == PARAM_CHOICE && entry->choice[i]; i++)
+            text_printf(&value, "%s%s", i ? "|" : entry->metavar ? " " : "", entry->choice[i]);
+        printf("  --%-14s %-34s %s [%s]\n", entry->name, value.data, entry->help,
+               entry->default_text);
+        text_close(&value);
+    }
+}
+
+static void help(const struct flag *flags)
+{
+    fputs(
+        "usage: snapsim cost [--model M] [--calib NAME|FILE] [options]\n\n"
+        "Prints what a prefill, a decode step, and the copies of snapshots and KV cost on one GPU\n"
+        "of a model's group, part by part, with the law and the label of each. MLA is taken in\n"
+        "its cheaper form. Experts and collectives are not costed yet.\n\n",
+        stdout);
+    options_print_flags(flags, stdout);
+    print_params(cost_params);
+    print_params(sharding_params);
+    fputs("\nexamples:\n"
+          "  snapsim cost --model kimi-k3 --tp 8 --tokens 8192 --prefix 131072\n"
+          "  snapsim cost --model qwen3.5-27b --calib h100 --tokens 256 --prefix 32768\n"
+          "  snapsim cost --model kimi-k3 --tp 8 --calib ./h200-measured.json --format json\n",
+          stdout);
+}
+
+/* Options are the flags below and two tables of settings. Those of the tables are taken out of argv
+ * first, so that options_parse() sees the rest. */
+static int take_settings(int *argc, char **argv, struct cost_settings *settings,
+                         struct sharding *sharding, struct err *err)
+{
+    int kept = 1;
+    for (int i = 1; i < *argc; i++) {
+        const char *word = argv[i], *equals = strchr(word, '=');
+        char name[32] = "";
+        if (strncmp(word, "--", 2) == 0)
+            snprintf(name, sizeof name, "%.*s",
+                     equals && equals - word < 32 ? (int)(equals - word - 2) : 31, word + 2);
+        const struct param *entry = param_find(cost_params, name);
+        void *target = settings;
+        if (entry == NULL) {
+            entry = param_find(sharding_params, name);
+            target = sharding;
+        }
+        if (*name == '\0' || entry == NULL) {
+            argv[kept++] = argv[i];
+            continue;
+        }
+        struct err reason;
+        const char *value = equals ? equals + 1 : i + 1 < *argc ? argv[++i] : NULL;
+        if (value == NULL)
+            return err_set(err, "--%s needs a value", name);
+        if (param_set(entry, target, value, &reason) != 0)
+            return err_set(err, "--%.900s", reason.text);
+    }
+    *argc = kept;
+    return 0;
+}
+
+/* A misspelt option may be meant as one of any table. */
+static int complain(const struct err *err)
+{
+    struct text hint = {0};
+    text_printf(&hint, "%s", err->text);
+    const char *wrong = strstr(err->text, "unknown option '--");
+    if (wrong && strstr(err->text, "did you mean") == NULL) {
+        char name[48];
+        snprintf(name, sizeof name, "%.47s", wrong + strlen("unknown option '--"));
+        name[strcspn(name, "'=")] = '\0';
+        size_t before = hint.length;
+        param_suggest(cost_params, name, &hint);
+        if (hint.length == before)
+            param_suggest(sharding_params, name, &hint);
+    }
+    int status = say(EXIT_USAGE, "%s", hint.data);
+    text_close(&hint);
+    return status;
+}
+
+static int run(const char *model_name, const char *calib_name, bool as_json,
+               const struct cost_settings *settings, const struct sharding *sharding)
+{
+    struct model model;
+    struct calibration calib;
+    struct cost cost;
+    struct cost_parts parts = {.count = 0};
+    struct text out = {0};
+    struct err err;
+    if (model_load(&model, model_name, &err) != 0 ||
+        calib_load(&calib, calib_name, CALIB_TO_COST, &err) != 0)
+        return say(EXIT_FAILED, "%s", err.text);
+    int status = EXIT_GOOD;
+    if (cost_open(&cost, &calib, &model, sharding, (enum cost_kda)settings->kda, &err) != 0) {
+        status = say(EXIT_FAILED, "%s", err.text);
+    } else {
+        prefill_parts(&cost, settings, &parts);
+        decode_parts(&cost, settings, &parts);
+        snapshot_parts(&cost, settings, &parts);
+        (as_json ? print_json : print_table)(&cost, settings, &parts, &out);
+        status = print_result(&out);
+    }
+    text_close(&out);
+    calib_close(&calib);
+    return status;
+}
+
+int cmd_cost(int argc, char **argv)
+{
+    const char *model = "kimi-k3", *calib = CALIB_DEFAULT, *format = "table", *positional[1];
+    const struct flag table[] = {
+        {"--model", "NAME|FILE", "[kimi-k3]", &model, NULL},
+        {"--calib", "NAME|FILE", "whose kernels (snapsim calib --help) [h200]", &calib, NULL},
+        {"--format", "F", "table or json [table]", &format, NULL},
+        {NULL, NULL, NULL, NULL, NULL}};
+    struct options options = {.flags = table, .positional = positional, .most = 0};
+    struct cost_settings settings;
+    struct sharding sharding;
+    struct err err;
+    param_defaults(cost_params, &settings);
+    param_defaults(sharding_params, &sharding);
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            help(table);
+            return EXIT_GOOD;
+        }
+    if (take_settings(&argc, argv, &settings, &sharding, &err) != 0)
+        return say(EXIT_USAGE, "%s", err.text);
+    if (options_parse(&options, argc, argv, &err) != 0)
+        return complain(&err);
+    bool as_json = strcmp(format, "json") == 0;
+    if (!as_json && strcmp(format, "table") != 0)
+        return say(EXIT_USAGE, "--format: table or json was expected, found '%s'", format);
+    return run(model, calib, as_json, &settings, &sharding);
+}

@@ -1,0 +1,245 @@
+/* snapsim man-part PART - parts of the manual pages, from the tables that parse what they describe.
+ *
+ * Not for users, so --help does not list it: tools/man/make.sh calls it where a page has a line
+ * like @options@. Prints mdoc. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "sim/model/calib_law.h"
+#include "sim/model/presets.h"
+#include "tools/snapsim/snapsim.h"
+#include "traces/compiled.h"
+#include "traces/formats.h"
+#include "traces/synth.h"
+
+static const char list_start[] = ".Bl -tag -width Ds\n", list_end[] = ".El\n";
+static const char compact_start[] = ".Bl -tag -width %dn -compact\n";
+
+/* Words in a macro's line: what looks like a macro ("Ar") must not be one. */
+static void put_word(const char *word, struct text *out)
+{
+    if (strlen(word) <= 3)
+        text_add(out, "\\&", 2);
+    for (const char *c = word; *c; c++) {
+        if (*c == '-')
+            text_add(out, "\\-", 2);
+        else if (*c == '\\')
+            text_add(out, "\\e", 2);
+        else
+            text_add(out, c, 1);
+    }
+}
+
+/* A help text as a line of its own, or several: sentences start on new ones. */
+static void put_help(const char *help, struct text *out)
+{
+    if (*help == '.' || *help == '\'')
+        text_add(out, "\\&", 2);
+    for (const char *c = help; *c; c++) {
+        bool between = c > help && c[0] == ' ' && c[-1] == '.' && isupper((unsigned char)c[1]);
+        if (between)
+            text_add(out, "\n", 1);
+        else
+            text_add(out, *c == '\\' ? "\\e" : c, *c == '\\' ? 2 : 1);
+    }
+    text_add(out, ".\n", 2);
+}
+
+static void put_value(const struct param *entry, struct text *out)
+{
+    struct text value = {0};
+    text_add(&value, "", 0);
+    for (size_t i = 0; entry->type == PARAM_CHOICE && entry->choice[i]; i++)
+        text_printf(&value, "%s%s", i ? "|" : "", entry->choice[i]);
+    if (value.length == 0)
+        text_printf(&value, "%s",
+                    entry->metavar                  ? entry->metavar
+                    : entry->type == PARAM_BOOL     ? "0|1"
+                    : entry->type == PARAM_DURATION ? "TIME"
+                    : entry->type == PARAM_BYTES    ? "SIZE"
+                                                    : "N");
+    put_word(value.data, out);
+    text_close(&value);
+}
+
+static void put_range(const struct param *entry, struct text *out)
+{
+    bool numeric = entry->type == PARAM_U64 || entry->type == PARAM_DOUBLE;
+    if (numeric && entry->max > entry->min)
+        text_printf(out, "From %.16g to %.16g.\n", entry->min, entry->max);
+}
+
+static void put_default(const struct param *entry, struct text *out)
+{
+    if (!entry->default_text)
+        return;
+    text_printf(out, "Default:\n.Cm ");
+    put_word(entry->default_text, out);
+    text_add(out, " .\n", 3);
+}
+
+/* "--coding-share N" on the command line, though the table says coding_share. */
+static void put_option(const struct param *entry, struct text *out)
+{
+    text_printf(out, ".It Fl -");
+    for (const char *c = entry->name; *c; c++)
+        text_add(out, *c == '_' || *c == '-' ? "\\-" : c, *c == '_' || *c == '-' ? 2 : 1);
+    text_printf(out, " Ar ");
+    put_value(entry, out);
+    text_add(out, "\n", 1);
+    put_help(entry->help, out);
+    put_range(entry, out);
+    put_default(entry, out);
+}
+
+static void put_options(struct text *out)
+{
+    for (const struct config_table *table = config_tables; table->params; table++) {
+        text_printf(out, ".Ss %s\n%s", table->heading, list_start);
+        for (const struct param *entry = table->params; entry->name; entry++)
+            put_option(entry, out);
+        text_printf(out, "%s", list_end);
+    }
+}
+
+static void put_generate_options(struct text *out)
+{
+    text_printf(out, "%s", list_start);
+    for (const struct param *entry = synth_params; entry->name; entry++)
+        put_option(entry, out);
+    text_printf(out, "%s", list_end);
+}
+
+static void put_plugins(const struct plugin *const *list, struct text *out)
+{
+    text_printf(out, "%s", list_start);
+    for (size_t i = 0; list[i]; i++) {
+        const struct param *params = list[i]->params;
+        text_printf(out, ".It Cm ");
+        put_word(list[i]->name, out);
+        text_add(out, "\n", 1);
+        put_help(list[i]->summary, out);
+        if (!params || !params->name)
+            continue;
+        text_printf(out, "%s", list_start);
+        for (const struct param *entry = params; entry->name; entry++) {
+            text_printf(out, ".It Cm %s Ns = Ns Ar ", entry->name);
+            put_value(entry, out);
+            text_add(out, "\n", 1);
+            put_help(entry->help, out);
+            put_range(entry, out);
+            put_default(entry, out);
+        }
+        text_printf(out, "%s", list_end);
+    }
+    text_printf(out, "%s", list_end);
+}
+
+static void put_item(const char *name, const char *summary, struct text *out)
+{
+    text_printf(out, ".It Cm ");
+    put_word(name, out);
+    text_add(out, "\n", 1);
+    put_help(summary, out);
+}
+
+static void put_placements(struct text *out)
+{
+    put_plugins(snapsim_plugins.placements, out);
+}
+
+static void put_evictions(struct text *out)
+{
+    put_plugins(snapsim_plugins.evictions, out);
+}
+
+static void put_memories(struct text *out)
+{
+    put_plugins(snapsim_plugins.memories, out);
+}
+
+static void put_models(struct text *out)
+{
+    text_printf(out, compact_start, 19);
+    for (size_t i = 0; presets_at(i); i++)
+        put_item(presets_at(i)->name, presets_at(i)->summary, out);
+    text_printf(out, "%s", list_end);
+}
+
+static void put_formats(struct text *out)
+{
+    text_printf(out, "%s", list_start);
+    for (size_t i = 0; trace_formats[i]; i++)
+        put_item(trace_formats[i]->name, trace_formats[i]->summary, out);
+    put_item(COMPILED_NAME, COMPILED_SUMMARY, out);
+    text_printf(out, "%s", list_end);
+}
+
+static void put_result_keys(struct text *out)
+{
+    text_printf(out, compact_start, 27);
+    for (const struct result_field *field = result_fields; field->name; field++)
+        put_item(field->name, field->help, out);
+    put_item("hit_ratio", "hit_tokens / prompt_tokens, 0 without prompts", out);
+    text_printf(out, "%s", list_end);
+}
+
+static void put_commands(struct text *out)
+{
+    text_printf(out, compact_start, 9);
+    for (const struct command *command = commands; command->name; command++)
+        put_item(command->name, command->summary, out);
+    text_printf(out, "%s", list_end);
+}
+
+/* Laws of a calibration: the form is theirs as text, the terms are keys of the file. */
+static void put_laws(struct text *out)
+{
+    text_printf(out, "%s", list_start);
+    for (int i = 0; i < CALIB_LAWS; i++) {
+        const struct calib_law_facts *facts = calib_law_facts((enum calib_law_id)i);
+        put_item(facts->name, facts->form, out);
+        text_printf(out, "Kernel:\n.Cm ");
+        put_word(calib_kernel_name(facts->kernel), out);
+        text_printf(out, " .\nCoefficients:\n");
+        for (size_t term = 0; term < calib_law_terms((enum calib_law_id)i); term++) {
+            text_printf(out, "%s.Cm ", term ? ",\n" : "");
+            put_word(facts->term[term].name, out);
+            text_printf(out, "\n(%s%s)", facts->term[term].unit,
+                        facts->term[term].optional ? ", may be absent" : "");
+        }
+        text_printf(out, ".\n");
+    }
+    text_printf(out, "%s", list_end);
+}
+
+static const struct {
+    const char *name;
+    void (*put)(struct text *out);
+} parts[] = {
+    {"commands", put_commands},
+    {"options", put_options},
+    {"placements", put_placements},
+    {"evictions", put_evictions},
+    {"memories", put_memories},
+    {"models", put_models},
+    {"result-keys", put_result_keys},
+    {"formats", put_formats},
+    {"generate-options", put_generate_options},
+    {"laws", put_laws},
+};
+
+int cmd_man(int argc, char **argv)
+{
+    for (size_t i = 0; argc == 2 && i < sizeof parts / sizeof *parts; i++) {
+        if (strcmp(argv[1], parts[i].name) != 0)
+            continue;
+        struct text out = {0};
+        parts[i].put(&out);
+        int status = print_result(&out);
+        text_close(&out);
+        return status;
+    }
+    return say(EXIT_USAGE, "man-part: the name of a part was expected (tools/snapsim/cmd_man.c)");
+}

@@ -1,0 +1,37 @@
+#include "tools/snapsim/settings.h"
+
+#include "sim/load/arrival.h"
+#include "sim/placement.h"
+#include "tools/snapsim/snapsim.h"
+
+static int check_plugin(const struct plugin *const *list, const char *kind, const char *text,
+                        struct err *err)
+{
+    const struct plugin *plugin = NULL;
+    void *settings = NULL;
+    if (plugin_parse(list, kind, text, &plugin, &settings, err) != 0)
+        return -1;
+    plugin_free_settings(plugin, settings);
+    return 0;
+}
+
+static int check_placement(const char *text, struct err *err)
+{
+    struct placement_set set;
+    if (placement_set_open(&set, snapsim_plugins.placements, text, 1, err) != 0)
+        return -1;
+    placement_set_close(&set);
+    return 0;
+}
+
+int settings_check(const struct config *config, struct err *err)
+{
+    struct model model;
+    struct model_sizes sizes;
+    if (check_placement(config->placement, err) != 0 ||
+        check_plugin(snapsim_plugins.evictions, "eviction", config->eviction, err) != 0 ||
+        check_plugin(snapsim_plugins.memories, "memory", config->memory, err) != 0 ||
+        arrival_check(config->arrival, err) != 0 || model_load(&model, config->model, err) != 0)
+        return -1;
+    return model_sizes(&model, &config->sharding, &sizes, err);
+}
