@@ -79,6 +79,21 @@ static uint32_t oldest_large_page(struct slabs *slabs)
     return slabs->slabs[kv].key <= slabs->slabs[state].key ? kv : state;
 }
 
+/* What a request cannot place by steps 1, 2 and 4, KV before states; PART_ANY if nothing. */
+static enum part first_short(const struct slabs *slabs, const uint64_t *units, const uint64_t *own)
+{
+    uint64_t fresh = slabs->free_slabs;
+    for (int i = SLAB_KV; i <= SLAB_STATE; i++) {
+        uint64_t missing = units[i] > own[i] ? units[i] - own[i] : 0;
+        uint64_t slab_count = pool_ceil(missing, slabs->per_slab[i]);
+        uint64_t begun = slab_count < fresh ? slab_count : fresh;
+        if (missing > begun * slabs->per_slab[i] + slabs->free_units[i] - own[i])
+            return i == SLAB_KV ? PART_KV : PART_SNAPSHOT;
+        fresh -= begun;
+    }
+    return PART_ANY;
+}
+
 static bool falls_short(struct memory *memory, struct memory_need need,
                         struct memory_shortage *shortage)
 {
@@ -95,16 +110,13 @@ static bool falls_short(struct memory *memory, struct memory_need need,
         *shortage = (struct memory_shortage){.kv_pages = needed - slabs->free_slabs};
         return true;
     }
-    uint64_t free_kv = slabs->free_slabs * slabs->per_slab[SLAB_KV];
-    bool kv = units[SLAB_KV] > own[SLAB_KV] + free_kv;
-    enum part part = kv ? PART_KV : PART_SNAPSHOT;
-    *shortage = (struct memory_shortage){.part = part, .wants = part, .kv_pages = 1};
+    enum part part = first_short(slabs, units, own);
+    *shortage = (struct memory_shortage){
+        .part = part, .wants = part == PART_ANY ? PART_SNAPSHOT : part, .kv_pages = 1};
     uint32_t oldest = oldest_large_page(slabs);
-    if (oldest != SLAB_NONE) {
+    if (oldest != SLAB_NONE)
         shortage->place = oldest + 1;
-        return true;
-    }
-    return slab_needed(slabs, units, slabs->free_units) > slabs->free_slabs;
+    return oldest != SLAB_NONE || part != PART_ANY;
 }
 
 const struct memory_ops memory_lcm = {
