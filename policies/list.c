@@ -8,7 +8,8 @@ extern const struct placement_ops placement_none, placement_fixed, placement_pro
     placement_reply_end, placement_turn, placement_last, placement_branch, placement_system_prompt,
     placement_ladder, placement_balanced, placement_sqrt, placement_dyadic;
 extern const struct eviction_ops eviction_lru, eviction_fifo, eviction_lfu, eviction_belady;
-extern const struct memory_ops memory_ideal, memory_equal;
+extern const struct memory_ops memory_ideal, memory_static, memory_equal, memory_lcm, memory_max,
+    memory_gcd, memory_two_ended, memory_elastic;
 
 const struct plugin *const placement_list[] = {
     &placement_none.plugin,
@@ -35,7 +36,7 @@ const struct plugin *const eviction_list[] = {
 };
 
 const struct plugin *const memory_list[] = {
-    &memory_ideal.plugin,
-    &memory_equal.plugin,
-    NULL,
+    &memory_ideal.plugin,     &memory_static.plugin,  &memory_equal.plugin,
+    &memory_lcm.plugin,       &memory_max.plugin,     &memory_gcd.plugin,
+    &memory_two_ended.plugin, &memory_elastic.plugin, NULL,
 };

@@ -64,7 +64,8 @@ struct eviction_ops {
      * end if all of it was there and is only as young again as the request. */
     void (*added)(struct eviction *eviction, holding_id holding, uint32_t from);
     void (*used)(struct eviction *eviction, holding_id holding);
-    void (*gone)(struct eviction *eviction, holding_id holding);
+    void (*gone)(struct eviction *eviction, holding_id holding); /* after all that goes with it */
+    /* Names a holding for which holding_droppable(cache, holding, wanted) is true (cache.h). */
     struct victim (*choose)(struct eviction *eviction, enum part wanted);
     int (*check)(const struct eviction *eviction, struct err *err); /* O(n) self-audit */
 };

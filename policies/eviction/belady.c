@@ -27,15 +27,15 @@ struct belady {
     uint32_t arrival;
 };
 
-static struct rank_key key_of(struct eviction *eviction, holding_id holding)
+static struct heap_key key_of(struct eviction *eviction, holding_id holding)
 {
     const struct belady *belady = eviction->state;
     const struct cache *cache = eviction->cache;
     bool is_kv = holding_is_kv(cache, holding);
     node_id node = is_kv ? holding : holding_snapshot(cache, holding)->node;
     uint64_t last = ((const struct per_holding *)eviction->holdings)[holding].last;
-    return (struct rank_key){NEVER - belady->current[node], (uint64_t)!is_kv << 32 | last,
-                             rank_within(cache, holding)};
+    return (struct heap_key){NEVER - belady->current[node], (uint64_t)!is_kv << 32 | last,
+                             heap_within(cache, holding)};
 }
 
 static node_id path_end(const struct eviction *eviction, uint32_t arrival)

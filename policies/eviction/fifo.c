@@ -65,7 +65,7 @@ static void push_stretch(struct fifo *fifo, struct per_holding *node, uint32_t f
     node->top = slot + 1;
 }
 
-static struct rank_key key_of(struct eviction *eviction, holding_id holding)
+static struct heap_key key_of(struct eviction *eviction, holding_id holding)
 {
     struct fifo *fifo = eviction->state;
     struct per_holding *here = of(eviction, holding);
@@ -74,7 +74,7 @@ static struct rank_key key_of(struct eviction *eviction, holding_id holding)
         trim_stretches(fifo, here, holding_position(eviction->cache, holding));
         arrival = fifo->stretches[here->top - 1].arrival;
     }
-    return (struct rank_key){arrival, 0, rank_within(eviction->cache, holding)};
+    return (struct heap_key){arrival, 0, heap_within(eviction->cache, holding)};
 }
 
 static int init(struct eviction *eviction, struct err *err)

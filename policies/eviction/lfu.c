@@ -21,10 +21,10 @@ static struct per_holding *of(const struct eviction *eviction, holding_id holdin
     return &((struct per_holding *)eviction->holdings)[holding];
 }
 
-static struct rank_key key_of(struct eviction *eviction, holding_id holding)
+static struct heap_key key_of(struct eviction *eviction, holding_id holding)
 {
     const struct per_holding *here = of(eviction, holding);
-    return (struct rank_key){here->uses, here->last, rank_within(eviction->cache, holding)};
+    return (struct heap_key){here->uses, here->last, heap_within(eviction->cache, holding)};
 }
 
 static int init(struct eviction *eviction, struct err *err)

@@ -9,8 +9,16 @@
  * of the path served nobody), `path` all on the path, `both` all, with the consumed one youngest.
  * KV of the path is renewed in every case: up to the hit it is used, above it is computed anew.
  *
- * The simplest eviction, and the template for a new one. */
+ * For a memory strategy whose shortages name a part, each kind has a list of its own, and the older
+ * of both fronts leaves when either kind helps. Where snapshots are the only holdings, and KV is
+ * short, only a snapshot at the end of its path helps: those also stand in a heap by age. A
+ * snapshot enters it when it becomes such an end, and is thrown away when it comes up and is not
+ * one any more, or has been used since. */
+#include <stdlib.h>
+
+#include "policies/eviction/heap.h"
 #include "sim/cache/cache.h"
+#include "sim/core/mem.h"
 
 struct lru {
     unsigned refresh;
@@ -32,8 +40,19 @@ struct link {
 
 struct list {
     uint32_t oldest, youngest;
+};
+
+struct lists {
+    bool by_part;
+    struct list kv, snapshots; /* unless by_part, the first holds both */
     uint32_t
         kv_place; /* where this request's next, deeper KV goes: just before it; 0: at the end */
+
+    /* Only by_part: */
+    uint32_t arrival;
+    uint32_t *arrivals; /* by holding: of the request that added or used it last */
+    size_t arrivals_capacity;
+    struct heap ends;
 };
 
 static struct link *link_of(const struct eviction *lru, uint32_t link)
@@ -41,26 +60,41 @@ static struct link *link_of(const struct eviction *lru, uint32_t link)
     return &((struct link *)lru->holdings)[link - 1];
 }
 
+static struct list *list_of(const struct eviction *lru, holding_id holding)
+{
+    struct lists *lists = lru->state;
+    return !lists->by_part || holding_is_kv(lru->cache, holding) ? &lists->kv : &lists->snapshots;
+}
+
 static int init(struct eviction *lru, struct err *err)
 {
     (void)err;
     const struct lru *settings = lru->settings;
+    ((struct lists *)lru->state)->by_part = lru->cache->memory.ops->flags & MEMORY_BY_PART;
     lru->refreshes_path = settings->refresh != REFRESH_HIT;
     lru->consumed_last = settings->refresh == REFRESH_BOTH;
     return 0;
 }
 
+static void fini(struct eviction *lru)
+{
+    struct lists *lists = lru->state;
+    free(lists->arrivals);
+    free(lists->ends.entries);
+}
+
 static void begin(struct eviction *lru, uint32_t arrival, const struct request *request)
 {
-    (void)arrival;
+    struct lists *lists = lru->state;
     (void)request;
-    ((struct list *)lru->state)->kv_place = 0;
+    lists->kv_place = 0;
+    lists->arrival = arrival;
 }
 
 /* Puts a link before another, or at the young end if that is 0. */
 static void insert(struct eviction *lru, uint32_t link, uint32_t before)
 {
-    struct list *list = lru->state;
+    struct list *list = list_of(lru, link - 1);
     struct link *here = link_of(lru, link);
     here->younger = before;
     here->older = before ? link_of(lru, before)->older : list->youngest;
@@ -74,12 +108,13 @@ static void insert(struct eviction *lru, uint32_t link, uint32_t before)
         list->youngest = link;
 }
 
-static void gone(struct eviction *lru, holding_id holding)
+static void take_out(struct eviction *lru, holding_id holding)
 {
-    struct list *list = lru->state;
+    struct lists *lists = lru->state;
+    struct list *list = list_of(lru, holding);
     struct link *here = link_of(lru, holding + 1);
-    if (list->kv_place == holding + 1)
-        list->kv_place = here->younger;
+    if (lists->kv_place == holding + 1)
+        lists->kv_place = here->younger;
     if (here->older)
         link_of(lru, here->older)->younger = here->younger;
     else
@@ -88,69 +123,150 @@ static void gone(struct eviction *lru, holding_id holding)
         link_of(lru, here->younger)->older = here->older;
     else
         list->youngest = here->older;
-    *here = (struct link){0, 0};
+}
+
+static struct heap_key age_of(const struct eviction *lru, holding_id holding)
+{
+    const struct lists *lists = lru->state;
+    return (struct heap_key){lists->arrivals[holding], 0, heap_within(lru->cache, holding)};
+}
+
+static void enter_end(struct eviction *lru, uint32_t snapshot)
+{
+    holding_id holding = lru->cache->workload->node_count + snapshot;
+    if (snapshot_ends_path(lru->cache, snapshot))
+        heap_put(&((struct lists *)lru->state)->ends,
+                 (struct heap_entry){age_of(lru, holding), holding, 0});
+}
+
+/* Only by_part: the holding is as young as this request, and may be the end of its path. */
+static void renew(struct eviction *lru, holding_id holding)
+{
+    struct lists *lists = lru->state;
+    const struct cache *cache = lru->cache;
+    lists->arrivals = mem_grow(lists->arrivals, &lists->arrivals_capacity, (size_t)holding + 1,
+                               sizeof *lists->arrivals);
+    lists->arrivals[holding] = lists->arrival;
+    if (cache->tracks_ends)
+        enter_end(lru, holding - cache->workload->node_count);
+}
+
+static void gone(struct eviction *lru, holding_id holding)
+{
+    const struct cache *cache = lru->cache;
+    take_out(lru, holding);
+    if (cache->tracks_ends) {
+        uint32_t end = cache_path_end(cache, holding_snapshot(cache, holding)->node);
+        if (end != SNAPSHOT_NONE)
+            enter_end(lru, end);
+    }
 }
 
 static void added(struct eviction *lru, holding_id holding, uint32_t from)
 {
-    struct list *list = lru->state;
-    if (!holding_is_kv(lru->cache, holding)) {
+    struct lists *lists = lru->state;
+    const struct cache *cache = lru->cache;
+    if (!holding_is_kv(cache, holding)) {
         insert(lru, holding + 1, 0);
-        return;
+    } else {
+        if (from > workload_node_start(cache->workload, holding))
+            take_out(lru, holding); /* it was there, and moves to its place among what is new */
+        insert(lru, holding + 1, lists->kv_place);
+        lists->kv_place = holding + 1;
     }
-    if (from > workload_node_start(lru->cache->workload, holding))
-        gone(lru, holding); /* it was there, and moves to its place among what is new */
-    insert(lru, holding + 1, list->kv_place);
-    list->kv_place = holding + 1;
+    if (lists->by_part)
+        renew(lru, holding);
 }
 
 static void used(struct eviction *lru, holding_id holding)
 {
-    struct list *list = lru->state;
-    if (list->youngest != holding + 1) {
-        gone(lru, holding);
+    struct lists *lists = lru->state;
+    if (list_of(lru, holding)->youngest != holding + 1) {
+        take_out(lru, holding);
         insert(lru, holding + 1, 0);
     }
-    if (list->kv_place == 0 && holding_is_kv(lru->cache, holding))
-        list->kv_place = holding + 1;
+    if (lists->kv_place == 0 && holding_is_kv(lru->cache, holding))
+        lists->kv_place = holding + 1;
+    if (lists->by_part)
+        renew(lru, holding);
+}
+
+static uint32_t oldest_of(const struct eviction *lru, const struct list *list, enum part wanted)
+{
+    uint32_t link = list->oldest;
+    while (link && !holding_droppable(lru->cache, link - 1, wanted))
+        link = link_of(lru, link)->younger;
+    return link;
+}
+
+/* Of the snapshots at the ends of their paths, the oldest. What is pinned belongs to the request
+ * that is being served, and so is younger than all that can go. */
+static uint32_t oldest_end(const struct eviction *lru)
+{
+    struct heap *ends = &((struct lists *)lru->state)->ends;
+    for (; ends->count > 0; heap_pop(ends)) {
+        holding_id holding = ends->entries[0].holding;
+        struct heap_key age = age_of(lru, holding);
+        if (holding_snapshot(lru->cache, holding)->live &&
+            snapshot_ends_path(lru->cache, holding - lru->cache->workload->node_count) &&
+            age.first == ends->entries[0].key.first && age.within == ends->entries[0].key.within)
+            return holding_droppable(lru->cache, holding, PART_KV) ? holding + 1 : 0;
+    }
+    return 0;
 }
 
 static struct victim choose(struct eviction *lru, enum part wanted)
 {
-    const struct list *list = lru->state;
-    for (uint32_t link = list->oldest; link; link = link_of(lru, link)->younger) {
-        bool is_kv = holding_is_kv(lru->cache, link - 1);
-        if (wanted != PART_ANY && (wanted == PART_KV) != is_kv)
-            continue;
-        if (holding_droppable(lru->cache, link - 1))
-            return (struct victim){link - 1, 0};
-    }
-    return (struct victim){HOLDING_NONE, 0};
+    const struct lists *lists = lru->state;
+    uint32_t kv = 0, snapshot = 0;
+    if (wanted != PART_SNAPSHOT)
+        kv = oldest_of(lru, &lists->kv, wanted);
+    if (!lists->by_part)
+        return (struct victim){kv ? kv - 1 : HOLDING_NONE, 0};
+    if (wanted != PART_KV)
+        snapshot = oldest_of(lru, &lists->snapshots, wanted);
+    else if (lru->cache->tracks_ends)
+        snapshot = oldest_end(lru);
+    if (kv && snapshot && lists->arrivals[snapshot - 1] < lists->arrivals[kv - 1])
+        kv = 0;
+    uint32_t link = kv ? kv : snapshot;
+    return (struct victim){link ? link - 1 : HOLDING_NONE, 0};
 }
 
-static int check(const struct eviction *lru, struct err *err)
+/* Counts what stands in a list; fails unless all is linked both ways, and in order of age. */
+static int count_list(const struct eviction *lru, const struct list *list, uint64_t *kv,
+                      uint64_t *snapshots, struct err *err)
 {
-    const struct list *list = lru->state;
-    uint64_t kv = 0, snapshots = 0;
+    const struct lists *lists = lru->state;
     uint32_t before = 0;
     for (uint32_t link = list->oldest; link; link = link_of(lru, link)->younger) {
         if (link_of(lru, link)->older != before)
             return err_set(err, "lru: holding %u is not linked back", link - 1);
+        if (lists->by_part && before && lists->arrivals[before - 1] > lists->arrivals[link - 1])
+            return err_set(err, "lru: holding %u is younger than the next", before - 1);
         before = link;
         bool is_kv = holding_is_kv(lru->cache, link - 1);
-        kv += is_kv;
-        snapshots += !is_kv;
+        *kv += is_kv;
+        *snapshots += !is_kv;
     }
-    if (before != list->youngest || snapshots != lru->cache->live_snapshots)
-        return err_set(err, "lru: the list holds %llu snapshots of %u",
-                       (unsigned long long)snapshots, lru->cache->live_snapshots);
-    uint64_t resident = 0;
-    for (node_id node = 1; lru->cache->kv_is_holding && node < lru->cache->workload->node_count;
-         node++)
-        resident += lru->cache->nodes[node].resident > 0;
-    return kv == resident ? 0
-                          : err_set(err, "lru: the list holds %llu KV nodes of %llu",
-                                    (unsigned long long)kv, (unsigned long long)resident);
+    return before == list->youngest ? 0 : err_set(err, "lru: a list ends too early");
+}
+
+static int check(const struct eviction *lru, struct err *err)
+{
+    const struct lists *lists = lru->state;
+    const struct cache *cache = lru->cache;
+    uint64_t kv = 0, snapshots = 0, resident = 0;
+    if (count_list(lru, &lists->kv, &kv, &snapshots, err) != 0 ||
+        count_list(lru, &lists->snapshots, &kv, &snapshots, err) != 0)
+        return -1;
+    for (node_id node = 1; cache->kv_is_holding && node < cache->workload->node_count; node++)
+        resident += cache->nodes[node].resident > 0;
+    if (snapshots != cache->live_snapshots || kv != resident)
+        return err_set(err, "lru: the lists hold %llu snapshots of %u, %llu KV nodes of %llu",
+                       (unsigned long long)snapshots, cache->live_snapshots, (unsigned long long)kv,
+                       (unsigned long long)resident);
+    return 0;
 }
 
 const struct eviction_ops eviction_lru = {
@@ -158,9 +274,10 @@ const struct eviction_ops eviction_lru = {
                .summary = "the least recently used leaves first",
                .params = params,
                .settings_size = sizeof(struct lru),
-               .state_size = sizeof(struct list)},
+               .state_size = sizeof(struct lists)},
     .holding_size = sizeof(struct link),
     .init = init,
+    .fini = fini,
     .begin = begin,
     .added = added,
     .used = used,

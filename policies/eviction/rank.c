@@ -4,60 +4,26 @@
 
 #include "sim/core/mem.h"
 
-uint64_t rank_within(const struct cache *cache, holding_id holding)
-{
-    uint32_t position = holding_position(cache, holding);
-    return holding_is_kv(cache, holding) ? UINT32_MAX - position : (1ull << 32) + position;
-}
-
 static struct rank_mark *mark_of(const struct eviction *eviction, holding_id holding)
 {
     char *memory = eviction->holdings;
     return (struct rank_mark *)(void *)(memory + holding * eviction->ops->holding_size);
 }
 
-static bool before(const struct rank_entry *a, const struct rank_entry *b)
-{
-    if (a->key.first != b->key.first)
-        return a->key.first < b->key.first;
-    if (a->key.second != b->key.second)
-        return a->key.second < b->key.second;
-    if (a->key.within != b->key.within)
-        return a->key.within < b->key.within;
-    return a->holding < b->holding;
-}
-
-static void put(struct rank *rank, struct rank_entry entry)
-{
-    size_t at = rank->count++;
-    rank->entries = mem_grow(rank->entries, &rank->capacity, rank->count, sizeof *rank->entries);
-    for (; at > 0 && before(&entry, &rank->entries[(at - 1) / 2]); at = (at - 1) / 2)
-        rank->entries[at] = rank->entries[(at - 1) / 2];
-    rank->entries[at] = entry;
-}
-
-static void pop(struct rank *rank)
-{
-    struct rank_entry *entries = rank->entries;
-    struct rank_entry last = entries[--rank->count];
-    size_t at = 0;
-    for (size_t child = 1; child < rank->count; child = 2 * at + 1) {
-        if (child + 1 < rank->count && before(&entries[child + 1], &entries[child]))
-            child++;
-        if (!before(&entries[child], &last))
-            break;
-        entries[at] = entries[child];
-        at = child;
-    }
-    entries[at] = last;
-}
-
 void rank_push(struct eviction *eviction, holding_id holding)
 {
     struct rank *rank = eviction->state;
+    const struct cache *cache = eviction->cache;
     struct rank_mark *mark = mark_of(eviction, holding);
     mark->present = 1;
-    put(rank, (struct rank_entry){rank->key_of(eviction, holding), holding, ++mark->stamp});
+    struct heap_entry entry = {rank->key_of(eviction, holding), holding, ++mark->stamp};
+    if (holding_is_kv(cache, holding)) {
+        heap_put(&rank->kv, entry);
+        return;
+    }
+    heap_put(&rank->snapshots, entry);
+    if (cache->tracks_ends && snapshot_ends_path(cache, holding - cache->workload->node_count))
+        heap_put(&rank->ends, entry);
 }
 
 void rank_gone(struct eviction *eviction, holding_id holding)
@@ -66,45 +32,88 @@ void rank_gone(struct eviction *eviction, holding_id holding)
     struct rank_mark *mark = mark_of(eviction, holding);
     mark->stamp++;
     mark->present = 0;
-    if (!holding_is_kv(cache, holding))
-        return;
-    node_id parent = cache->workload->nodes[holding].parent;
-    if (parent != NODE_ROOT && cache->nodes[parent].children == 0)
-        rank_push(eviction, parent);
+    if (holding_is_kv(cache, holding)) {
+        node_id parent = cache->workload->nodes[holding].parent;
+        if (parent != NODE_ROOT && cache->nodes[parent].children == 0)
+            rank_push(eviction, parent);
+    } else if (cache->tracks_ends) {
+        uint32_t end = cache_path_end(cache, holding_snapshot(cache, holding)->node);
+        if (end != SNAPSHOT_NONE)
+            rank_push(eviction, cache->workload->node_count + end);
+    }
 }
 
 void rank_fini(struct eviction *eviction)
 {
     struct rank *rank = eviction->state;
-    free(rank->entries);
+    free(rank->kv.entries);
+    free(rank->snapshots.entries);
+    free(rank->ends.entries);
     free(rank->aside);
 }
 
-holding_id rank_choose(struct eviction *eviction, enum part wanted)
+static bool is_stale(const struct eviction *eviction, const struct heap *heap,
+                     const struct heap_entry *entry)
+{
+    const struct rank *rank = eviction->state;
+    const struct cache *cache = eviction->cache;
+    if (mark_of(eviction, entry->holding)->stamp != entry->stamp)
+        return true;
+    if (holding_is_kv(cache, entry->holding))
+        return cache->nodes[entry->holding].children > 0;
+    return heap == &rank->ends &&
+           !snapshot_ends_path(cache, entry->holding - cache->workload->node_count);
+}
+
+/* The first of a heap that can go, without taking it out; *found as HOLDING_NONE if none can. */
+static void find_first(struct eviction *eviction, struct heap *heap, enum part wanted,
+                       struct heap_entry *found)
 {
     struct rank *rank = eviction->state;
-    const struct cache *cache = eviction->cache;
     size_t aside = 0;
-    holding_id chosen = HOLDING_NONE;
-    while (rank->count > 0) {
-        struct rank_entry top = rank->entries[0];
-        bool is_kv = holding_is_kv(cache, top.holding);
-        bool stale = mark_of(eviction, top.holding)->stamp != top.stamp ||
-                     (is_kv && cache->nodes[top.holding].children > 0);
-        bool fits = wanted == PART_ANY || (wanted == PART_KV) == is_kv;
-        if (!stale && fits && holding_droppable(cache, top.holding)) {
-            chosen = top.holding;
+    found->holding = HOLDING_NONE;
+    while (heap->count > 0) {
+        struct heap_entry top = heap->entries[0];
+        bool stale = is_stale(eviction, heap, &top);
+        if (!stale && holding_droppable(eviction->cache, top.holding, wanted)) {
+            *found = top;
             break;
         }
-        pop(rank);
+        heap_pop(heap);
         if (stale)
             continue;
         rank->aside = mem_grow(rank->aside, &rank->aside_capacity, aside + 1, sizeof *rank->aside);
         rank->aside[aside++] = top;
     }
     while (aside > 0)
-        put(rank, rank->aside[--aside]);
-    return chosen;
+        heap_put(heap, rank->aside[--aside]);
+}
+
+holding_id rank_choose(struct eviction *eviction, enum part wanted)
+{
+    struct rank *rank = eviction->state;
+    bool kv_is_holding = eviction->cache->kv_is_holding;
+    struct heap_entry kv = {.holding = HOLDING_NONE}, snapshot = {.holding = HOLDING_NONE};
+    if (wanted == PART_KV && !kv_is_holding) {
+        find_first(eviction, &rank->ends, wanted, &snapshot);
+        return snapshot.holding;
+    }
+    if (wanted != PART_SNAPSHOT)
+        find_first(eviction, &rank->kv, wanted, &kv);
+    if (wanted != PART_KV)
+        find_first(eviction, &rank->snapshots, wanted, &snapshot);
+    if (kv.holding == HOLDING_NONE || snapshot.holding == HOLDING_NONE)
+        return kv.holding == HOLDING_NONE ? snapshot.holding : kv.holding;
+    return heap_before(&kv, &snapshot) ? kv.holding : snapshot.holding;
+}
+
+static uint64_t count_valid(const struct eviction *eviction, const struct heap *heap)
+{
+    uint64_t valid = 0;
+    for (size_t i = 0; i < heap->count; i++)
+        valid += !is_stale(eviction, heap, &heap->entries[i]) &&
+                 mark_of(eviction, heap->entries[i].holding)->present;
+    return valid;
 }
 
 /* Everything that could go must have an entry that is not stale. */
@@ -112,19 +121,18 @@ int rank_check(const struct eviction *eviction, struct err *err)
 {
     const struct rank *rank = eviction->state;
     const struct cache *cache = eviction->cache;
-    uint64_t entered = 0, expected = cache->live_snapshots;
-    for (size_t i = 0; i < rank->count; i++) {
-        holding_id holding = rank->entries[i].holding;
-        if (i > 0 && before(&rank->entries[i], &rank->entries[(i - 1) / 2]))
-            return err_set(err, "%s: entry %zu is out of order", eviction->ops->plugin.name, i);
-        bool is_end = !holding_is_kv(cache, holding) || cache->nodes[holding].children == 0;
-        entered += is_end && mark_of(eviction, holding)->stamp == rank->entries[i].stamp &&
-                   mark_of(eviction, holding)->present;
-    }
-    for (node_id node = 1; cache->kv_is_holding && node < cache->workload->node_count; node++)
-        expected += cache->nodes[node].resident > 0 && cache->nodes[node].children == 0;
-    if (entered == expected)
+    uint64_t kv = 0, ends = 0;
+    for (node_id node = 1; node < cache->workload->node_count; node++)
+        kv += cache->kv_is_holding && cache->nodes[node].resident > 0 &&
+              cache->nodes[node].children == 0;
+    for (uint32_t i = 0; cache->tracks_ends && i < cache->snapshot_count; i++)
+        ends += cache->snapshots[i].live && snapshot_ends_path(cache, i);
+    if (!heap_is_ordered(&rank->kv) || !heap_is_ordered(&rank->snapshots) ||
+        !heap_is_ordered(&rank->ends))
+        return err_set(err, "%s: an entry is out of order", eviction->ops->plugin.name);
+    if (count_valid(eviction, &rank->kv) == kv &&
+        count_valid(eviction, &rank->snapshots) == cache->live_snapshots &&
+        count_valid(eviction, &rank->ends) == ends)
         return 0;
-    return err_set(err, "%s: %llu holdings can go, %llu are ranked", eviction->ops->plugin.name,
-                   (unsigned long long)expected, (unsigned long long)entered);
+    return err_set(err, "%s: holdings that can go are not ranked", eviction->ops->plugin.name);
 }

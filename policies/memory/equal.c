@@ -1,118 +1,77 @@
-/* equal - one page size for KV and snapshots, one free list.
+/* equal - one page size for KV and states, one free list: vLLM's block pool.
  *
- * A page holds the KV of page_tokens tokens; a snapshot takes as many whole pages as its bytes
- * need, and the rest of the last one is padding. Without --page-tokens, a page is made as large as
- * a snapshot, rounded up to 128 tokens, so that one page holds either (the way of the Kimi K3
- * report, arXiv 2607.24653); without recurrent layers it is 16 tokens. */
+ *   1. A page holds B tokens of KV of one layer. B is made so large that a page also holds the
+ *      state of one recurrent layer (model_page_tokens), unless --page-tokens says otherwise: then
+ *      a state takes as many whole pages as it needs.
+ *   2. Layers of a kind are bucketed into groups of one size: the smallest number of layers of any
+ *      kind, or the largest if that is less than half as much again. A kind's last group is padded.
+ *   3. The unit of allocation, one page id, is B tokens of one group. A snapshot costs one id for
+ *      each of the Gm groups of recurrent layers; B tokens cost one for each of the Ga others.
+ *
+ * Layers of a draft model that keep KV are a kind of their own, and so may shrink the groups. Each
+ * draft token adds a row to the convolution window of a live state. */
 #include <stddef.h>
 
-#include "sim/core/units.h"
-#include "sim/memory.h"
-
-#define PLAIN_PAGE_TOKENS 16
-#define ALIGN_TOKENS 128
+#include "policies/memory/pool.h"
 
 struct equal {
-    uint64_t page_bytes, pages, pages_per_snapshot, used_pages;
+    uint64_t align, draft_layers, draft_tokens;
 };
+
+static const struct param params[] = {
+    PARAM(struct equal, align, PARAM_U64, "0", 0, 1 << 20,
+          "tokens to a multiple of which pages are rounded; 0: of the model's attention kernels"),
+    PARAM(struct equal, draft_layers, PARAM_U64, "0", 0, 1024,
+          "attention layers of a draft model, as large as the model's"),
+    PARAM(struct equal, draft_tokens, PARAM_U64, "0", 0, 1024,
+          "draft tokens whose inputs a live state keeps"),
+    PARAM_END,
+};
+
+/* Step 2. Kinds without layers do not count. */
+static uint64_t group_size(const uint64_t *layers, size_t kinds)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (size_t i = 0; i < kinds; i++) {
+        if (layers[i] == 0)
+            continue;
+        least = layers[i] < least ? layers[i] : least;
+        most = layers[i] > most ? layers[i] : most;
+    }
+    return 2 * most < 3 * least ? most : least;
+}
 
 static int init(struct memory *memory, struct err *err)
 {
-    struct equal *equal = memory->state;
-    uint64_t token = memory->kv_bytes_per_token;
-    if (token == 0)
+    const struct equal *equal = memory->settings;
+    struct model_sizes sizes = *memory->sizes;
+    if (memory->kv_bytes_per_token == 0)
         return err_set(err, "memory 'equal' needs a model with KV");
-    if (memory->page_tokens == 0 && memory->snapshot_bytes == 0)
-        memory->page_tokens = PLAIN_PAGE_TOKENS;
-    if (memory->page_tokens == 0) {
-        uint64_t aligned = ALIGN_TOKENS * token;
-        memory->page_tokens = (memory->snapshot_bytes + aligned - 1) / aligned * ALIGN_TOKENS;
-    }
-    equal->page_bytes = memory->page_tokens * token;
-    equal->pages = memory->capacity_bytes == UNITS_UNLIMITED
-                       ? UNITS_UNLIMITED
-                       : memory->capacity_bytes / equal->page_bytes;
-    equal->pages_per_snapshot =
-        (memory->snapshot_bytes + equal->page_bytes - 1) / equal->page_bytes;
+    sizes.state_bytes_per_layer += equal->draft_tokens * sizes.conv_row_bytes_per_layer;
+    if (memory->page_tokens == 0)
+        memory->page_tokens =
+            model_page_tokens(&sizes, equal->align ? equal->align : memory->align_tokens);
+    const uint64_t layers[] = {sizes.recurrent_layers, sizes.attention_layers, equal->draft_layers};
+    uint64_t size = group_size(layers, 3);
+    uint64_t page = pool_ceil(memory->page_tokens * sizes.kv_entry_bytes_per_layer, sizes.dcp);
+    uint64_t recurrent_groups = pool_ceil(sizes.recurrent_layers, size);
+    *(struct pool *)memory->state = (struct pool){
+        .unit_bytes = size * page,
+        .per_kv_page =
+            pool_ceil(sizes.attention_layers, size) + pool_ceil(equal->draft_layers, size),
+        .per_snapshot = recurrent_groups * pool_ceil(sizes.snapshot_bytes_per_layer, page),
+        .per_live_state = recurrent_groups * pool_ceil(sizes.state_bytes_per_layer, page)};
+    pool_open(memory);
     return 0;
-}
-
-static uint64_t pages_of(const struct memory *memory, struct memory_need need)
-{
-    const struct equal *equal = memory->state;
-    return need.kv_pages + need.snapshots * equal->pages_per_snapshot;
-}
-
-static bool fits_empty(const struct memory *memory, struct memory_need need)
-{
-    const struct equal *equal = memory->state;
-    return pages_of(memory, need) <= equal->pages;
-}
-
-static bool falls_short(const struct memory *memory, struct memory_need need,
-                        struct memory_shortage *shortage)
-{
-    const struct equal *equal = memory->state;
-    uint64_t wanted = equal->used_pages + pages_of(memory, need);
-    if (wanted <= equal->pages)
-        return false;
-    *shortage = (struct memory_shortage){PART_ANY, wanted - equal->pages};
-    return true;
-}
-
-static void take(struct memory *memory, uint64_t pages)
-{
-    struct equal *equal = memory->state;
-    equal->used_pages += pages;
-    memory->used_bytes = equal->used_pages * equal->page_bytes;
-}
-
-static void give(struct memory *memory, uint64_t pages)
-{
-    struct equal *equal = memory->state;
-    equal->used_pages -= pages;
-    memory->used_bytes = equal->used_pages * equal->page_bytes;
-}
-
-static void kv_grow(struct memory *memory, node_id node, uint64_t pages)
-{
-    (void)node;
-    take(memory, pages);
-}
-
-static void kv_shrink(struct memory *memory, node_id node, uint64_t pages)
-{
-    (void)node;
-    give(memory, pages);
-}
-
-static void snapshot_add(struct memory *memory, uint32_t snapshot)
-{
-    (void)snapshot;
-    take(memory, ((const struct equal *)memory->state)->pages_per_snapshot);
-}
-
-static void snapshot_drop(struct memory *memory, uint32_t snapshot)
-{
-    (void)snapshot;
-    give(memory, ((const struct equal *)memory->state)->pages_per_snapshot);
-}
-
-static uint64_t expected_bytes(const struct memory *memory, struct memory_need held)
-{
-    return pages_of(memory, held) * ((const struct equal *)memory->state)->page_bytes;
 }
 
 const struct memory_ops memory_equal = {
     .plugin = {.name = "equal",
-               .summary = "one page size for KV and snapshots, one free list",
-               .state_size = sizeof(struct equal)},
+               .summary = "one page size for KV and states, in groups of layers; one free list",
+               .params = params,
+               .settings_size = sizeof(struct equal),
+               .state_size = sizeof(struct pool)},
     .init = init,
-    .fits_empty = fits_empty,
-    .falls_short = falls_short,
-    .kv_grow = kv_grow,
-    .kv_shrink = kv_shrink,
-    .snapshot_add = snapshot_add,
-    .snapshot_drop = snapshot_drop,
-    .expected_bytes = expected_bytes,
+    POOL_HOOKS,
+    .unusable_bytes = pool_unusable_bytes,
 };

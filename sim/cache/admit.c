@@ -66,7 +66,11 @@ static void pin_present(struct cache *cache, struct plan *plan,
     if (snapshot == SNAPSHOT_NONE)
         return;
     cache->snapshots[snapshot].pinned = true;
+    if (cache->memory.ops->used)
+        cache->memory.ops->used(&cache->memory, true, snapshot);
     plan->present++;
+    if (wanted->position > plan->lookup->match_tokens)
+        return; /* stranded: its KV is not there to be pinned */
     plan->pin_node = node;
     plan->pin_position = wanted->position;
 }
@@ -77,7 +81,7 @@ static void choose_kv_end(const struct cache *cache, struct plan *plan)
 {
     const struct node *nodes = cache->workload->nodes;
     plan->kv_end = plan->count > plan->first ? plan->wanted[plan->count - 1].position : 0;
-    if (cache->kv_is_holding) {
+    if (cache->kv_is_holding && !cache->settings.keep_only_for_fork) {
         uint32_t end = nodes[plan->request->reply_node].end;
         if (!cache->memory.pages_are_blocks)
             end = cache_whole_pages(cache, end) * (uint32_t)cache->memory.page_tokens;
@@ -91,21 +95,40 @@ static void choose_kv_end(const struct cache *cache, struct plan *plan)
     plan->resident_node = plan->kv_node;
 }
 
-/* KV pages that are missing on the path now. Every drop may change that: KV of the path above the
- * hit may go, and where a branch beside the path goes, the page that both had cut is the path's. */
-static uint64_t missing_pages(const struct cache *cache, struct plan *plan)
+/* What is missing on the path now. Every drop may change that: KV of the path above the hit may go,
+ * and where a branch beside the path goes, the page that both had cut is the path's. */
+struct missing {
+    struct memory_need need;
+    uint64_t kv_tokens;
+};
+
+static struct missing find_missing(const struct cache *cache, struct plan *plan)
 {
     node_id node = plan->resident_node;
     while (node != NODE_ROOT && cache->nodes[node].resident == 0)
         node = cache->workload->nodes[node].parent;
     plan->resident_node = node; /* while room is made, KV only goes */
     uint32_t from = workload_node_start(cache->workload, node) + cache->nodes[node].resident;
-    return cache_pages(cache, from, plan->kv_end, cache->nodes[node].children == 0);
+    return (struct missing){.need = {.kv_pages = cache_pages(cache, from, plan->kv_end,
+                                                             cache->nodes[node].children == 0),
+                                     .snapshots = plan->count - plan->first - plan->present},
+                            .kv_tokens = plan->kv_end > from ? plan->kv_end - from : 0};
 }
 
-static uint64_t new_snapshots(const struct plan *plan)
+/* Whether these bytes would fit without pages and places: if they do, what is dropped or refused
+ * is the price of the memory strategy. */
+static bool fits_as_bytes(const struct cache *cache, uint64_t kv_tokens, uint64_t snapshots)
 {
-    return plan->count - plan->first - plan->present;
+    const struct memory *memory = &cache->memory;
+    return kv_tokens * memory->kv_bytes_per_token + snapshots * memory->snapshot_bytes +
+               cache->live_states * memory->state_bytes <=
+           memory->capacity_bytes;
+}
+
+static void count_uncached(struct cache *cache, bool bytes_fit)
+{
+    cache->counters.uncached_requests++;
+    cache->counters.split_uncached += bytes_fit;
 }
 
 /* Step 2. Gives up shallower snapshots until the request fits alone; false if it never does. */
@@ -115,19 +138,24 @@ static bool reduce(struct cache *cache, struct plan *plan)
     uint64_t consumed = plan->lookup->snapshot != SNAPSHOT_NONE;
     size_t least = cache->kv_is_holding ? 0 : 1; /* without a snapshot, dropped KV is no use */
     while (plan->count > plan->first) {
-        uint64_t snapshots = consumed + (plan->count - plan->first);
-        struct memory_need need = {pages, snapshots};
-        if (cache->memory.ops->fits_empty(&cache->memory, need))
+        size_t snapshots = plan->count - plan->first;
+        struct memory_need some = {pages, consumed + snapshots, cache->live_states};
+        if (cache->memory.ops->fits_empty(&cache->memory, some))
             return true;
-        if (plan->count - plan->first <= least)
-            return false;
+        if (snapshots <= least)
+            goto refused;
         plan->first++;
         cache->counters.snapshots_refused++;
     }
     if (plan->first > 0) /* the end may have been that of a snapshot that was given up */
         choose_kv_end(cache, plan);
-    struct memory_need need = {cache_pages(cache, 0, plan->kv_end, true), consumed};
-    return cache->memory.ops->fits_empty(&cache->memory, need);
+    struct memory_need need = {cache_pages(cache, 0, plan->kv_end, true), consumed,
+                               cache->live_states};
+    if (cache->memory.ops->fits_empty(&cache->memory, need))
+        return true;
+refused:
+    count_uncached(cache, fits_as_bytes(cache, plan->kv_end, consumed + least));
+    return false;
 }
 
 static void pin(struct cache *cache, const struct plan *plan, bool pinned)
@@ -138,36 +166,65 @@ static void pin(struct cache *cache, const struct plan *plan, bool pinned)
     cache->pinned_position = pinned ? plan->pin_position : 0;
 }
 
-/* Drops one candidate of the policy; false if it has none. */
+static void empty_place(struct cache *cache, uint32_t place)
+{
+    struct memory_holder holder;
+    while (cache->memory.ops->next_in_place(&cache->memory, place, &holder)) {
+        if (holder.is_snapshot)
+            store_drop_snapshot(cache, holder.id);
+        else
+            store_drop_pages(cache, holder.id, holder.kv_pages);
+    }
+}
+
+/* Drops what is in the place that is short, or one candidate of the policy; false if there is none.
+ */
 static bool drop_one(struct cache *cache, const struct memory_shortage *shortage)
 {
+    if (shortage->place) {
+        empty_place(cache, shortage->place);
+        return true;
+    }
     struct eviction *eviction = &cache->eviction;
-    struct victim victim = eviction->ops->choose(eviction, shortage->part);
+    enum part part = shortage->part;
+    struct victim victim = eviction->ops->choose(eviction, part);
+    if (victim.holding == HOLDING_NONE && shortage->other_helps) {
+        part = PART_ANY;
+        victim = eviction->ops->choose(eviction, part);
+    }
     if (victim.holding == HOLDING_NONE)
         return false;
-    assert(holding_droppable(cache, victim.holding));
-    if (holding_is_kv(cache, victim.holding)) {
-        uint64_t snapshots = cache->live_snapshots;
+    assert(holding_droppable(cache, victim.holding, part));
+    if (holding_is_kv(cache, victim.holding))
         store_drop_kv(cache, victim.holding, shortage->kv_pages, victim.down_to);
-        cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
-    } else {
+    else
         store_drop_snapshot(cache, victim.holding - cache->workload->node_count);
-        cache->counters.snapshots_evicted++;
-    }
     return true;
 }
 
 /* Step 4. */
 static bool make_room(struct cache *cache, struct plan *plan)
 {
+    const struct memory_ops *memory = cache->memory.ops;
+    uint64_t snapshots = cache->live_snapshots;
     struct memory_shortage shortage;
-    struct memory_need need = {missing_pages(cache, plan), new_snapshots(plan)};
-    while (cache->memory.ops->falls_short(&cache->memory, need, &shortage)) {
-        if (!drop_one(cache, &shortage))
-            return false;
-        need.kv_pages = missing_pages(cache, plan);
+    struct missing missing = find_missing(cache, plan);
+    bool bytes_fit = false;
+    bool stuck = false;
+    while (!stuck && memory->falls_short(&cache->memory, missing.need, &shortage)) {
+        if (!(memory->flags & MEMORY_EXACT))
+            bytes_fit = fits_as_bytes(cache, cache->kv_tokens + missing.kv_tokens,
+                                      cache->live_snapshots + missing.need.snapshots);
+        cache->wants = shortage.wants;
+        stuck = !drop_one(cache, &shortage);
+        cache->counters.split_evictions += bytes_fit && !stuck;
+        missing = find_missing(cache, plan);
     }
-    return true;
+    cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
+    if (!stuck)
+        return true;
+    count_uncached(cache, bytes_fit);
+    return false;
 }
 
 static void unpin_present(struct cache *cache, struct plan *plan,
@@ -253,12 +310,17 @@ static void replace_newest(struct cache *cache, const struct plan *plan)
 static void trim(struct cache *cache)
 {
     struct memory_shortage shortage;
-    struct memory_need nothing = {0, 0};
+    struct memory_need nothing = {0};
+    uint64_t snapshots = cache->live_snapshots;
     while (cache->memory.ops->falls_short(&cache->memory, nothing, &shortage)) {
+        bool bytes_fit = fits_as_bytes(cache, cache->kv_tokens, cache->live_snapshots);
+        cache->wants = shortage.wants;
         bool dropped = drop_one(cache, &shortage);
         assert(dropped && "everything is droppable when nothing is pinned");
         (void)dropped;
+        cache->counters.split_evictions += bytes_fit;
     }
+    cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
 }
 
 void cache_admit(struct cache *cache, const struct request *request, const struct lookup *lookup,
@@ -274,21 +336,19 @@ void cache_admit(struct cache *cache, const struct request *request, const struc
     choose_kv_end(cache, &plan);
     if (plan.kv_end == 0)
         return;
-    if (!refuses && !reduce(cache, &plan)) {
-        cache->counters.uncached_requests++;
+    if (!refuses && !reduce(cache, &plan))
         return;
-    }
     collect_path(cache, &plan);
     for_each_wanted(cache, &plan, pin_present);
     pin(cache, &plan, true);
+    if (plan.present > 0 && cache->memory.ops->used)
+        store_use_path(cache, plan.pin_node);
     bool fits = refuses || make_room(cache, &plan);
     if (fits)
         commit(cache, &plan);
     else
         for_each_wanted(cache, &plan, unpin_present);
     pin(cache, &plan, false);
-    if (!fits)
-        cache->counters.uncached_requests++;
     if (fits)
         replace_newest(cache, &plan);
     if (refuses)

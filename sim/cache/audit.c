@@ -3,6 +3,7 @@
 
 #include "sim/cache/cache.h"
 #include "sim/core/mem.h"
+#include "sim/core/units.h"
 
 /* What a recount finds. */
 struct recount {
@@ -36,12 +37,14 @@ static int check_node(const struct cache *cache, node_id node, struct recount *r
         if (!snapshot->live || snapshot->node != node || snapshot->position >= above ||
             (below != 0 && cache->snapshots[below - 1].deeper != link))
             return err_set(err, "node %u: its list of snapshots is damaged", node);
-        if (snapshot->position <= start || snapshot->position > start + here->resident)
+        uint32_t deepest = cache->settings.dual_index ? end : start + here->resident;
+        if (snapshot->position <= start || snapshot->position > deepest)
             return err_set(err, "snapshot at token %u has no KV below it", snapshot->position);
         above = snapshot->position;
         recount->snapshots++;
     }
-    if (!cache->kv_is_holding && here->resident > 0 && here->children == 0 &&
+    bool drops = !cache->kv_is_holding || (cache->forked && !cache->forked[node]);
+    if (drops && here->resident > 0 && here->children == 0 &&
         (here->snapshots == 0 ||
          cache->snapshots[here->snapshots - 1].position != start + here->resident))
         return err_set(err, "node %u: KV that no snapshot needs was kept", node);
@@ -64,6 +67,26 @@ static void count_pages(const struct cache *cache, struct recount *recount)
     }
 }
 
+/* What the kinds are said to take, against the recount and the capacity. */
+static int check_bytes(const struct cache *cache, const struct recount *recount, struct err *err)
+{
+    const struct memory *memory = &cache->memory;
+    struct cache_bytes bytes = cache_count_bytes(cache);
+    uint64_t used = recount->kv_tokens * memory->kv_bytes_per_token +
+                    recount->snapshots * memory->snapshot_bytes +
+                    cache->live_states * memory->state_bytes + bytes.padding;
+    if (used != memory->used_bytes || bytes.padding > memory->used_bytes)
+        return err_set(err, "%" PRIu64 " bytes in use, %" PRIu64 " by kind", memory->used_bytes,
+                       used);
+    if (memory->capacity_bytes == UNITS_UNLIMITED)
+        return 0;
+    uint64_t all = used + bytes.external + bytes.free;
+    if (all != memory->capacity_bytes || bytes.free > memory->capacity_bytes)
+        return err_set(err, "the kinds add up to %" PRIu64 " bytes of %" PRIu64, all,
+                       memory->capacity_bytes);
+    return 0;
+}
+
 static int compare(const struct cache *cache, const struct recount *recount, struct err *err)
 {
     for (node_id node = 0; node < cache->workload->node_count; node++)
@@ -77,7 +100,7 @@ static int compare(const struct cache *cache, const struct recount *recount, str
     if (recount->snapshots != cache->live_snapshots)
         return err_set(err, "%u snapshots, counted %" PRIu64, cache->live_snapshots,
                        recount->snapshots);
-    struct memory_need held = {recount->kv_pages, recount->snapshots};
+    struct memory_need held = {recount->kv_pages, recount->snapshots, cache->live_states};
     uint64_t expected = cache->memory.ops->expected_bytes(&cache->memory, held);
     if (expected != cache->memory.used_bytes)
         return err_set(err, "%" PRIu64 " bytes in use, counted %" PRIu64, cache->memory.used_bytes,
@@ -85,7 +108,7 @@ static int compare(const struct cache *cache, const struct recount *recount, str
     if (cache->memory.used_bytes > cache->memory.capacity_bytes)
         return err_set(err, "%" PRIu64 " bytes in use of %" PRIu64, cache->memory.used_bytes,
                        cache->memory.capacity_bytes);
-    return 0;
+    return check_bytes(cache, recount, err);
 }
 
 int cache_audit(const struct cache *cache, struct err *err)
@@ -106,6 +129,8 @@ int cache_audit(const struct cache *cache, struct err *err)
         }
     }
     result = cache->eviction.ops->check(&cache->eviction, err);
+    if (result == 0 && cache->memory.ops->check)
+        result = cache->memory.ops->check(&cache->memory, err);
 out:
     free(recount.children);
     return result;

@@ -9,9 +9,12 @@
  *
  * Rules (docs: snapsim(1), RULES):
  *   - KV of a path is resident from the start; it grows and shrinks at its end.
- *   - A snapshot at p needs KV [0, p). Before that KV goes, the snapshot goes.
+ *   - A snapshot at p needs KV [0, p). Before that KV goes, the snapshot goes; with a dual index it
+ *     stays, stranded, until it is evicted or its KV is there again.
  *   - orphans drop: KV that no snapshot needs is not kept. Snapshots are the only holdings.
  *     orphans keep: KV is stored to the end of the request, and is a holding of its own.
+ *     orphans keep-for-fork: the same, but KV that no snapshot needs is kept only up to the deepest
+ *     place where a request left the path: there a snapshot for others may come to stand.
  *     A model without recurrent layers has no snapshots: KV is stored and is a holding.
  *   - A request computes, and so may store, only what lies above its hit. If a snapshot that it
  *     would take is there already, that one is renewed.
@@ -36,6 +39,11 @@ struct cache_node {
     uint32_t snapshots; /* 1 + the deepest snapshot on this node; 0 if there is none */
 };
 
+/* The children of a node that have KV: 1 + node, or 0. */
+struct kin {
+    uint32_t first_child, next, previous;
+};
+
 struct snapshot {
     node_id node;
     uint32_t position; /* tokens; node start < position <= node start + resident */
@@ -47,8 +55,11 @@ struct snapshot {
 };
 
 struct cache_settings {
-    bool recurrent;    /* the model has recurrent layers: a hit needs a snapshot */
-    bool keep_orphans; /* KV is stored whether or not a snapshot needs it */
+    bool recurrent;          /* the model has recurrent layers: a hit needs a snapshot */
+    bool keep_orphans;       /* KV is a holding of its own, and stays without a snapshot */
+    bool keep_only_for_fork; /* but only below where a request has left it: see RULES */
+    bool dual_index;         /* snapshots stay without their KV, and are looked up apart */
+    uint64_t match_unit;     /* tokens to which hits without recurrent layers are cut; 0: pages */
     uint64_t min_compute_tokens;
 };
 
@@ -58,6 +69,16 @@ struct cache_counters {
     uint64_t uncached_requests;
     uint64_t lookups, node_visits;
     uint64_t peak_bytes;
+    /* Of the above, what happened though the bytes alone, without pages and places, would do. */
+    uint64_t split_evictions, split_uncached;
+};
+
+/* Where the bytes of the capacity are; they add up to it (to what is in use, if unlimited). */
+struct cache_bytes {
+    uint64_t kv, snapshots, live;
+    uint64_t padding;  /* in use, and holding nothing */
+    uint64_t external; /* free, but of no use to what last could not be placed */
+    uint64_t free;
 };
 
 /* Read freely; written only by the files of sim/cache. */
@@ -65,6 +86,7 @@ struct cache {
     const struct workload *workload;
     struct cache_settings settings;
     bool kv_is_holding;
+    bool tracks_ends; /* policies must know the snapshots at the ends of paths */
     struct cache_node *nodes;
     struct snapshot *snapshots;
     uint32_t snapshot_count; /* slots in use or free */
@@ -72,12 +94,17 @@ struct cache {
     uint32_t snapshot_free; /* 1 + the first free slot, or 0 */
     uint32_t live_snapshots;
     uint64_t kv_tokens, kv_pages; /* resident */
+    uint32_t live_states;         /* of running requests */
+    enum part wants;              /* what last could not be placed */
     struct memory memory;
     uint32_t
         page_shift; /* memory.page_tokens is 1 << page_shift; NO_SHIFT if it is no power of 2 */
     struct eviction eviction;
     size_t holding_capacity;
     struct cache_counters counters;
+
+    bool *forked;    /* by node: a request left the path at its end; NULL unless asked for */
+    struct kin *kin; /* by node; NULL unless places are emptied (memory.h) */
 
     node_id pinned_node; /* KV up to pinned_position on the path to it may not go */
     uint32_t pinned_position;
@@ -112,6 +139,13 @@ struct cache *cache_open(const struct workload *workload, const struct cache_set
                          const struct memory *memory);
 void cache_close(struct cache *cache);
 
+/* Takes room for the live state of a request that starts; false if there is none. */
+bool cache_add_live_state(struct cache *cache);
+void cache_drop_live_state(struct cache *cache);
+
+/* A request comes: its index in the order of arrival. */
+void cache_begin(struct cache *cache, uint32_t arrival, const struct request *request);
+
 /* Finds the hit of a prompt and tells the eviction policy what it uses. */
 struct lookup cache_lookup(struct cache *cache, const struct request *request);
 
@@ -133,24 +167,53 @@ static inline const struct snapshot *holding_snapshot(const struct cache *cache,
 /* Where a holding ends: a snapshot's position, or the end of the node's resident KV. */
 uint32_t holding_position(const struct cache *cache, holding_id holding);
 
-/* Whether it exists and may go now: a snapshot that is not pinned, or KV at the end of its path
- * that is not pinned altogether. */
-static inline bool holding_droppable(const struct cache *cache, holding_id holding)
+/* Whether nothing is resident beyond a snapshot: then its KV leaves with it, where orphans do. */
+static inline bool snapshot_ends_path(const struct cache *cache, uint32_t snapshot)
+{
+    return cache->snapshots[snapshot].deeper == 0 &&
+           cache->nodes[cache->snapshots[snapshot].node].children == 0;
+}
+
+/* Whether it exists, may go now, and helps when `wanted` is short:
+ *     PART_ANY       a snapshot that is not pinned, or KV at the end of its path that is not pinned
+ *                    altogether
+ *     PART_SNAPSHOT  of these, the snapshots
+ *     PART_KV        the KV; where KV is no holding, the snapshots with which KV leaves */
+static inline bool holding_droppable(const struct cache *cache, holding_id holding,
+                                     enum part wanted)
 {
     if (!holding_is_kv(cache, holding)) {
         const struct snapshot *snapshot = holding_snapshot(cache, holding);
-        return snapshot->live && !snapshot->pinned;
+        if (!snapshot->live || snapshot->pinned)
+            return false;
+        return wanted != PART_KV ||
+               (!cache->kv_is_holding &&
+                snapshot_ends_path(cache, holding - cache->workload->node_count));
     }
     const struct cache_node *node = &cache->nodes[holding];
-    if (node->resident == 0 || node->children > 0)
+    if (node->resident == 0 || node->children > 0 || wanted == PART_SNAPSHOT)
         return false;
     return holding != cache->pinned_node ||
            holding_position(cache, holding) > cache->pinned_position;
 }
 
+/* The snapshot at the end of the path whose deepest resident node is `node` or the next above it;
+ * SNAPSHOT_NONE if the path goes on, or ends without one. */
+uint32_t cache_path_end(const struct cache *cache, node_id node);
+
+struct cache_bytes cache_count_bytes(const struct cache *cache);
+uint64_t cache_external_bytes(const struct cache *cache); /* that part of them */
+
 /* For memory: pages of [from, to) on one path. at_end: from is the bare end of resident KV, so a
  * page that it cuts is held already; otherwise the branch needs its own copy of that page. */
 uint64_t cache_pages(const struct cache *cache, uint32_t from, uint32_t to, bool at_end);
+
+/* What no hit can use now: KV past the deepest snapshot of its path, and snapshots whose KV is not
+ * there. O(nodes + snapshots). */
+struct cache_stranded {
+    uint64_t kv_bytes, snapshot_bytes;
+};
+struct cache_stranded cache_count_stranded(const struct cache *cache);
 
 /* Recounts everything from nothing and compares; O(nodes + snapshots). err says what differs. */
 int cache_audit(const struct cache *cache, struct err *err) MUST_CHECK;

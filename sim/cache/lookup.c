@@ -1,6 +1,6 @@
 #include <assert.h>
 
-#include "sim/cache/cache.h"
+#include "sim/cache/store.h"
 #include "sim/core/mem.h"
 
 /* The deepest snapshot at or below `limit` on the path up from `node`. */
@@ -24,16 +24,18 @@ static void find_snapshot(struct cache *cache, node_id node, uint32_t limit, str
     }
 }
 
-/* Without recurrent layers the match itself is the hit, cut to whole pages. */
+/* Without recurrent layers the match itself is the hit, cut to whole pages, or to the
+ * match unit. */
 static void cut_match(const struct cache *cache, uint32_t limit, struct lookup *found)
 {
     uint32_t hit = found->match_tokens;
-    uint32_t page = (uint32_t)cache->memory.page_tokens;
-    bool whole_blocks = cache->memory.pages_are_blocks && hit <= limit;
+    uint64_t match_unit = cache->settings.match_unit;
+    bool whole_blocks = cache->memory.pages_are_blocks && !match_unit && hit <= limit;
     if (hit > limit)
         hit = limit;
     if (!whole_blocks)
-        hit = cache_whole_pages(cache, hit) * page;
+        hit = match_unit ? hit - hit % (uint32_t)match_unit
+                         : cache_whole_pages(cache, hit) * (uint32_t)cache->memory.page_tokens;
     found->hit_tokens = hit;
     found->asked = found->match_tokens < limit ? found->match_tokens : limit;
     found->hit_node = hit == found->match_tokens
@@ -48,12 +50,14 @@ static void use_kv(struct cache *cache, node_id node)
 }
 
 /* Tells the policy of the snapshots on the path, shallower first. */
-static void use_path_snapshots(struct cache *cache, node_id node)
+static void use_path_snapshots(struct cache *cache, node_id node, uint32_t match_tokens)
 {
     cache->path_length = 0;
     for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent) {
         for (uint32_t link = cache->nodes[node].snapshots; link != 0;
              link = cache->snapshots[link - 1].next) {
+            if (cache->snapshots[link - 1].position > match_tokens)
+                continue;
             cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
                                    sizeof *cache->path);
             cache->path[cache->path_length++] = cache->workload->node_count + link - 1;
@@ -63,13 +67,21 @@ static void use_path_snapshots(struct cache *cache, node_id node)
         cache->eviction.ops->used(&cache->eviction, cache->path[--cache->path_length]);
 }
 
+/* Tells the memory strategy what the request stands on. */
+static void tell_memory(struct cache *cache, const struct lookup *found)
+{
+    store_use_path(cache, found->hit_node);
+    if (found->snapshot != SNAPSHOT_NONE)
+        cache->memory.ops->used(&cache->memory, true, found->snapshot);
+}
+
 static void tell_policy(struct cache *cache, const struct lookup *found)
 {
     struct eviction *eviction = &cache->eviction;
     if (cache->kv_is_holding)
         use_kv(cache, found->match_node);
     if (eviction->refreshes_path && cache->settings.recurrent)
-        use_path_snapshots(cache, found->match_node);
+        use_path_snapshots(cache, found->match_node, found->match_tokens);
     if (found->snapshot != SNAPSHOT_NONE && (!eviction->refreshes_path || eviction->consumed_last))
         eviction->ops->used(eviction, cache->workload->node_count + found->snapshot);
 }
@@ -99,10 +111,19 @@ struct lookup cache_lookup(struct cache *cache, const struct request *request)
         found.kept_tokens = kept;
     found.forks = last->children > 0 && found.match_tokens < prompt_tokens;
 
-    if (cache->settings.recurrent)
+    if (found.forks && cache->forked)
+        cache->forked[node] = true;
+
+    if (cache->settings.recurrent && cache->settings.dual_index) {
+        cache->counters.lookups++;
+        find_snapshot(cache, request->prompt_node,
+                      limit < found.match_tokens ? limit : found.match_tokens, &found);
+    } else if (cache->settings.recurrent)
         find_snapshot(cache, node, limit, &found);
     else
         cut_match(cache, limit, &found);
     tell_policy(cache, &found);
+    if (cache->memory.ops->used)
+        tell_memory(cache, &found);
     return found;
 }

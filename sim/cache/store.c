@@ -18,6 +18,36 @@ static holding_id snapshot_holding(const struct cache *cache, uint32_t snapshot)
     return cache->workload->node_count + snapshot;
 }
 
+/* A node gets its first KV. */
+static void join_kin(struct cache *cache, node_id node, node_id parent)
+{
+    cache->nodes[parent].children++;
+    if (cache->kin == NULL)
+        return;
+    struct kin *kin = cache->kin;
+    uint32_t next = kin[parent].first_child;
+    kin[node].next = next;
+    kin[node].previous = 0;
+    if (next)
+        kin[next - 1].previous = node + 1;
+    kin[parent].first_child = node + 1;
+}
+
+/* A node loses its last KV. */
+static void leave_kin(struct cache *cache, node_id node, node_id parent)
+{
+    cache->nodes[parent].children--;
+    if (cache->kin == NULL)
+        return;
+    struct kin *kin = cache->kin;
+    if (kin[node].previous)
+        kin[kin[node].previous - 1].next = kin[node].next;
+    else
+        kin[parent].first_child = kin[node].next;
+    if (kin[node].next)
+        kin[kin[node].next - 1].previous = kin[node].previous;
+}
+
 void store_kv(struct cache *cache, node_id node, uint32_t position)
 {
     struct cache_node *here = &cache->nodes[node];
@@ -30,7 +60,7 @@ void store_kv(struct cache *cache, node_id node, uint32_t position)
     bool at_end = here->resident > 0 || parent->children == 0;
     uint64_t pages = cache_pages(cache, from, position, at_end);
     if (here->resident == 0)
-        parent->children++;
+        join_kin(cache, node, cache->workload->nodes[node].parent);
     here->resident = position - start;
     if (here->kept < here->resident)
         here->kept = here->resident;
@@ -53,13 +83,50 @@ static void shrink(struct cache *cache, node_id node, uint32_t start, uint32_t r
     uint64_t pages = cache_pages(cache, from, to, at_end);
     here->resident = resident;
     if (resident == 0)
-        parent->children--;
+        leave_kin(cache, node, cache->workload->nodes[node].parent);
     cache->kv_tokens -= to - from;
     cache->kv_pages -= pages;
     cache->counters.kv_tokens_evicted += to - from;
-    cache->memory.ops->kv_shrink(&cache->memory, node, pages);
+    cache->memory.ops->kv_shrink(&cache->memory, node, pages, resident == 0);
     if (resident == 0 && cache->kv_is_holding)
         cache->eviction.ops->gone(&cache->eviction, node);
+}
+
+/* Cuts KV back to what the snapshots on a path need, and known forks may, from this node upwards.
+ */
+static void drop_orphans(struct cache *cache, node_id node)
+{
+    if (cache->kv_is_holding && !cache->settings.keep_only_for_fork)
+        return;
+    for (; node != NODE_ROOT && cache->nodes[node].children == 0;
+         node = cache->workload->nodes[node].parent) {
+        uint32_t resident = cache->nodes[node].resident;
+        if (resident == 0)
+            continue;
+        uint32_t start = workload_node_start(cache->workload, node);
+        uint32_t link = cache->nodes[node].snapshots;
+        uint32_t needed = link != 0 ? cache->snapshots[link - 1].position - start : 0;
+        if (needed == resident || (cache->forked && cache->forked[node]))
+            return;
+        shrink(cache, node, start, needed);
+        if (needed > 0)
+            return;
+    }
+}
+
+/* Cuts a node's KV back to a position, with the snapshots above it. Where orphans go with them,
+ * there may be even less KV afterwards. */
+static void cut(struct cache *cache, node_id node, uint32_t position)
+{
+    uint32_t start = workload_node_start(cache->workload, node);
+    while (cache->nodes[node].snapshots != 0 && !cache->settings.dual_index) {
+        uint32_t deepest = cache->nodes[node].snapshots - 1;
+        if (cache->snapshots[deepest].position <= position)
+            break;
+        store_drop_snapshot(cache, deepest);
+    }
+    if (start + cache->nodes[node].resident > position)
+        shrink(cache, node, start, position - start);
 }
 
 void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t down_to)
@@ -71,7 +138,7 @@ void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t d
     if (node == cache->pinned_node && cache->pinned_position > floor)
         floor = cache->pinned_position;
     assert(cache->kv_is_holding && floor < end && pages > 0);
-    uint32_t deepest = cache->nodes[node].snapshots;
+    uint32_t deepest = cache->settings.dual_index ? 0 : cache->nodes[node].snapshots;
     if (deepest != 0 && cache->snapshots[deepest - 1].position == end) {
         store_drop_snapshot(cache, deepest - 1);
         return;
@@ -82,6 +149,34 @@ void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t d
     uint32_t target = pages < end_page ? (end_page - (uint32_t)pages) * page : 0;
     uint32_t position = target > floor ? target : floor;
     shrink(cache, node, start, position - start);
+    drop_orphans(cache, node);
+}
+
+void store_drop_pages(struct cache *cache, node_id node, uint64_t pages)
+{
+    const struct kin *kin = cache->kin;
+    for (;;) {
+        node_id leaf = node;
+        while (kin[leaf].first_child)
+            leaf = kin[leaf].first_child - 1;
+        if (leaf == node)
+            break;
+        cut(cache, leaf, workload_node_start(cache->workload, leaf));
+    }
+    if (cache->nodes[node].resident == 0)
+        return;
+    uint32_t page = (uint32_t)cache->memory.page_tokens;
+    uint32_t start = workload_node_start(cache->workload, node);
+    uint32_t end_page = cache_whole_pages(cache, start + cache->nodes[node].resident + page - 1);
+    uint32_t position = pages < end_page ? (end_page - (uint32_t)pages) * page : 0;
+    cut(cache, node, position > start ? position : start);
+    drop_orphans(cache, node);
+}
+
+void store_use_path(struct cache *cache, node_id node)
+{
+    for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent)
+        cache->memory.ops->used(&cache->memory, false, node);
 }
 
 static uint32_t take_slot(struct cache *cache)
@@ -143,22 +238,6 @@ uint32_t store_snapshot(struct cache *cache, node_id node, const struct wanted_p
     return slot;
 }
 
-/* Cuts KV back to what the snapshots on a path need, from this node upwards. */
-static void drop_orphans(struct cache *cache, node_id node)
-{
-    while (node != NODE_ROOT && cache->nodes[node].children == 0) {
-        uint32_t start = workload_node_start(cache->workload, node);
-        uint32_t link = cache->nodes[node].snapshots;
-        uint32_t needed = link != 0 ? cache->snapshots[link - 1].position - start : 0;
-        if (needed == cache->nodes[node].resident)
-            return;
-        shrink(cache, node, start, needed);
-        if (needed > 0)
-            return;
-        node = cache->workload->nodes[node].parent;
-    }
-}
-
 void store_drop_snapshot(struct cache *cache, uint32_t snapshot)
 {
     struct snapshot *gone = &cache->snapshots[snapshot];
@@ -175,7 +254,6 @@ void store_drop_snapshot(struct cache *cache, uint32_t snapshot)
     cache->live_snapshots--;
 #endif
     cache->memory.ops->snapshot_drop(&cache->memory, snapshot);
+    drop_orphans(cache, node);
     cache->eviction.ops->gone(&cache->eviction, snapshot_holding(cache, snapshot));
-    if (!cache->kv_is_holding)
-        drop_orphans(cache, node);
 }

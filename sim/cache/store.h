@@ -1,4 +1,4 @@
-/* store.h - the four changes that can happen to a cache's contents; for the files of sim/cache.
+/* store.h - the changes that can happen to a cache's contents; for the files of sim/cache.
  *
  * Each keeps nodes, counters, memory and the eviction policy in step. */
 #ifndef SNAPSIM_STORE_H
@@ -13,6 +13,12 @@ void store_kv(struct cache *cache, node_id node, uint32_t position);
  * snapshot on the way stops it: where one stands at the very end, it leaves alone first, since
  * that may be room enough. (So what is dropped does not depend on where nodes end.) */
 void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t down_to);
+
+/* Drops all KV from some pages before a node's end on, with all that needs it. */
+void store_drop_pages(struct cache *cache, node_id node, uint64_t pages);
+
+/* Tells the memory strategy that KV on the path up from a node is used. */
+void store_use_path(struct cache *cache, node_id node);
 
 /* Adds a snapshot; returns its number. */
 uint32_t store_snapshot(struct cache *cache, node_id node, const struct wanted_position *wanted,

@@ -6,8 +6,8 @@
 #include "sim/core/mem.h"
 
 static const char *const engines[] = {"replay", NULL};
-static const char *const orphan_rules[] = {"drop", "keep", NULL};
-static const char *const indexes[] = {"unified", NULL};
+static const char *const orphan_rules[] = {"drop", "keep", "keep-for-fork", NULL};
+static const char *const indexes[] = {"unified", "dual", NULL};
 static const char *const reply_rules[] = {"keep", "drop", NULL};
 static const char *const partial_rules[] = {"drop", "keep", NULL};
 
@@ -32,11 +32,18 @@ static const struct param cache_params[] = {
           "memory per GPU for KV and snapshots: 64GiB, 1.5TB, unlimited"),
     ENTRY("page-tokens", page_tokens, PARAM_TEXT, "auto", 0, 0, "N|trace|auto",
           "tokens of KV in a page; trace: a page is a block of the trace, a partial one included"),
-    CHOICE("orphans", orphans, "drop", orphan_rules, "KV that no snapshot can use"),
-    CHOICE("index", index, "unified", indexes, "how snapshots and KV are found"),
+    CHOICE("orphans", orphans, "drop", orphan_rules,
+           "KV that no snapshot can use; keep-for-fork: keep it up to where a request left it"),
+    CHOICE("index", index, "unified", indexes,
+           "one for snapshots and their KV, or two that are intersected and can disagree"),
     CHOICE("engine", engine, "replay", engines, "replay: each request complete before the next"),
     ENTRY("snapshot-grain", snapshot_grain, PARAM_U64, "0", 0, 1 << 20, "N",
           "tokens to which positions are floored; 0: ends exact, others the model's chunk (64)"),
+    ENTRY("match-unit", match_unit, PARAM_U64, "0", 0, 1 << 20, "N",
+          "tokens to which hits are floored, apart from the page size; 0: pages without recurrent "
+          "layers, exact with them"),
+    ENTRY("slots-per-request", slots_per_request, PARAM_U64, "0", 0, 1024, "N",
+          "live states for which a running request takes room"),
     ENTRY("min-compute-tokens", min_compute_tokens, PARAM_U64, "1", 0, 1 << 20, "N",
           "prompt tokens that are computed in any case"),
     PARAM_END,

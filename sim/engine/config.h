@@ -15,7 +15,8 @@
 #include "sim/model/model.h"
 
 enum { ENGINE_REPLAY };
-enum { ORPHANS_DROP, ORPHANS_KEEP };
+enum { ORPHANS_DROP, ORPHANS_KEEP, ORPHANS_KEEP_FOR_FORK };
+enum { INDEX_UNIFIED, INDEX_DUAL };
 enum { REPLIES_KEEP, REPLIES_DROP };
 enum { PARTIAL_DROP, PARTIAL_KEEP };
 
@@ -27,6 +28,8 @@ struct config {
     char *page_tokens; /* "auto", "trace" or a number */
     unsigned orphans, index, engine;
     uint64_t snapshot_grain; /* tokens; 0: interior positions 64, ends exact */
+    uint64_t match_unit;     /* tokens; 0: pages, or exact */
+    uint64_t slots_per_request;
     uint64_t min_compute_tokens;
 
     unsigned replies, partial_blocks;

@@ -8,6 +8,15 @@
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
 
+/* Amounts times nanoseconds; 128 bits, because a terabyte for a day does not fit in 64. */
+__extension__ typedef unsigned __int128 time_sum;
+
+/* From these all bytes by kind follow. */
+struct time_sums {
+    time_sum kv_tokens, snapshots, live_states, used_bytes, external_bytes;
+    uint64_t duration;
+};
+
 struct replay {
     const struct config *config;
     const struct workload *workload;
@@ -18,6 +27,8 @@ struct replay {
     const struct plugin *eviction_plugin, *memory_plugin;
     void *eviction_settings, *memory_settings;
     struct result *result;
+    uint32_t variant; /* of the memory strategy's settings */
+    struct time_sums sums;
 };
 
 static int parse_page_tokens(const struct config *config, const struct workload *workload,
@@ -40,14 +51,19 @@ static int parse_page_tokens(const struct config *config, const struct workload 
     return 0;
 }
 
-static int open_memory(struct replay *replay, const struct plugins *plugins, struct memory *memory,
-                       struct err *err)
+static int open_memory(struct replay *replay, const struct plugins *plugins,
+                       const struct model *model, struct memory *memory, struct err *err)
 {
     const struct config *config = replay->config;
     const struct model_sizes *sizes = &replay->result->sizes;
-    *memory = (struct memory){.capacity_bytes = config->capacity,
+    *memory = (struct memory){.workload = replay->workload,
+                              .capacity_bytes = config->capacity,
                               .kv_bytes_per_token = sizes->kv_bytes_per_token,
-                              .snapshot_bytes = sizes->snapshot_bytes};
+                              .snapshot_bytes = sizes->snapshot_bytes,
+                              .state_bytes = sizes->state_bytes,
+                              .sizes = sizes,
+                              .align_tokens = model_default_align(model),
+                              .variant = replay->variant};
     if (parse_page_tokens(config, replay->workload, memory, err) != 0 ||
         plugin_parse(plugins->memories, "memory", config->memory, &replay->memory_plugin,
                      &replay->memory_settings, err) != 0)
@@ -78,31 +94,77 @@ static int open_eviction(struct replay *replay, const struct plugins *plugins, s
         eviction->workload = replay->workload;
         eviction->schedule = replay->schedule;
     }
+    if ((eviction->ops->flags & EVICTION_REFUSES) && (cache->memory.ops->flags & MEMORY_PLACED))
+        return err_set(err,
+                       "eviction '%s' stores before it makes room, which memory '%s' cannot: its "
+                       "pages have places",
+                       eviction->ops->plugin.name, cache->memory.ops->plugin.name);
     return eviction->ops->init ? eviction->ops->init(eviction, err) : 0;
+}
+
+static int add_live_states(struct replay *replay, struct err *err)
+{
+    const struct config *config = replay->config;
+    for (uint64_t i = 0; i < config->slots_per_request; i++)
+        if (!cache_add_live_state(replay->cache))
+            return err_set(err,
+                           "slots-per-request: of %" PRIu64 " live states, only %" PRIu64
+                           " fit into the capacity",
+                           config->slots_per_request, i);
+    return 0;
+}
+
+static uint64_t common_multiple(uint64_t a, uint64_t b)
+{
+    uint64_t x = a, y = b;
+    while (y > 0) {
+        uint64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+/* Snapshots can be used at multiples of the match unit only, so only there they are taken. */
+static void set_grains(struct replay *replay, const struct model *model)
+{
+    const struct config *config = replay->config;
+    uint64_t unit = config->match_unit ? config->match_unit : 1;
+    uint64_t grain = config->snapshot_grain;
+    uint64_t chunk = model->snapshot_grain ? model->snapshot_grain : MODEL_CHUNK_TOKENS;
+    replay->positions.interior_grain = common_multiple(grain ? grain : chunk, unit);
+    replay->positions.end_grain = common_multiple(grain ? grain : 1, unit);
 }
 
 static int replay_open(struct replay *replay, const struct plugins *plugins, struct err *err)
 {
     const struct config *config = replay->config;
     struct model model;
+    if (config->index == INDEX_DUAL && config->orphans != ORPHANS_KEEP)
+        return err_set(err, "index: dual knows of no snapshots where it finds KV, so it goes with "
+                            "orphans keep");
     if (model_load(&model, config->model, err) != 0 ||
         model_sizes(&model, &config->sharding, &replay->result->sizes, err) != 0)
         return -1;
-    uint64_t grain = config->snapshot_grain;
-    uint64_t chunk = model.snapshot_grain ? model.snapshot_grain : MODEL_CHUNK_TOKENS;
-    replay->positions.interior_grain = grain ? grain : chunk;
-    replay->positions.end_grain = grain ? grain : 1;
+    set_grains(replay, &model);
     if (placement_set_open(&replay->placements, plugins->placements, config->placement,
                            replay->workload->node_count, err) != 0)
         return -1;
     struct memory memory;
-    if (open_memory(replay, plugins, &memory, err) != 0)
+    if (open_memory(replay, plugins, &model, &memory, err) != 0)
         return -1;
-    struct cache_settings settings = {.recurrent = replay->result->sizes.snapshot_bytes > 0,
-                                      .keep_orphans = config->orphans == ORPHANS_KEEP,
+    bool recurrent = replay->result->sizes.snapshot_bytes > 0;
+    struct cache_settings settings = {.recurrent = recurrent,
+                                      .keep_orphans = config->orphans != ORPHANS_DROP,
+                                      .keep_only_for_fork =
+                                          recurrent && config->orphans == ORPHANS_KEEP_FOR_FORK,
+                                      .dual_index = recurrent && config->index == INDEX_DUAL,
+                                      .match_unit = config->match_unit,
                                       .min_compute_tokens = config->min_compute_tokens};
     replay->cache = cache_open(replay->workload, &settings, &memory);
-    return open_eviction(replay, plugins, err);
+    if (open_eviction(replay, plugins, err) != 0)
+        return -1;
+    return add_live_states(replay, err);
 }
 
 static void replay_close(struct replay *replay)
@@ -180,6 +242,62 @@ static void count(struct replay *replay, const struct request_result *one)
     result->digest = digest_u64(digest, one->used_bytes);
 }
 
+/* Adds what is where until the next request comes. */
+static void add_bytes(struct replay *replay, uint64_t duration)
+{
+    const struct cache *cache = replay->cache;
+    struct time_sums *sums = &replay->sums;
+    sums->kv_tokens += (time_sum)cache->kv_tokens * duration;
+    sums->snapshots += (time_sum)cache->live_snapshots * duration;
+    sums->used_bytes += (time_sum)cache->memory.used_bytes * duration;
+    if (cache->live_states > 0)
+        sums->live_states += (time_sum)cache->live_states * duration;
+    if (cache->memory.ops->unusable_bytes)
+        sums->external_bytes += (time_sum)cache_external_bytes(cache) * duration;
+    sums->duration += duration;
+}
+
+static void set_means(struct replay *replay)
+{
+    const struct time_sums *sums = &replay->sums;
+    const struct memory *memory = &replay->cache->memory;
+    struct cache_bytes *mean = &replay->result->mean;
+    uint64_t duration = sums->duration ? sums->duration : 1;
+    uint64_t used = (uint64_t)(sums->used_bytes / duration);
+    mean->kv = (uint64_t)(sums->kv_tokens * memory->kv_bytes_per_token / duration);
+    mean->snapshots = (uint64_t)(sums->snapshots * memory->snapshot_bytes / duration);
+    mean->live = (uint64_t)(sums->live_states * memory->state_bytes / duration);
+    mean->padding = used - mean->kv - mean->snapshots - mean->live;
+    mean->external = (uint64_t)(sums->external_bytes / duration);
+    if (memory->capacity_bytes != UNITS_UNLIMITED)
+        mean->free = memory->capacity_bytes - used - mean->external;
+}
+
+#define STRANDED_SAMPLES 16
+
+/* Counting what is stranded takes a walk over everything, so it is done a few times only, evenly
+ * spread over the requests. Where orphans leave at once, nothing ever is. */
+static void sample_stranded(struct replay *replay, uint32_t index)
+{
+    const struct cache *cache = replay->cache;
+    uint64_t count = replay->schedule->count, sample = (index + 1ull) * STRANDED_SAMPLES / count;
+    if (!cache->settings.recurrent || !cache->kv_is_holding ||
+        sample == index * 1ull * STRANDED_SAMPLES / count)
+        return;
+    struct cache_stranded now = cache_count_stranded(cache);
+    replay->result->stranded.kv_bytes += now.kv_bytes / STRANDED_SAMPLES;
+    replay->result->stranded.snapshot_bytes += now.snapshot_bytes / STRANDED_SAMPLES;
+}
+
+/* How long the state after a request lasts; where all come at once, each counts the same. */
+static uint64_t duration_after(const struct schedule *schedule, uint32_t index)
+{
+    const struct arrival *arrivals = schedule->arrivals;
+    if (arrivals[0].at_ns == arrivals[schedule->count - 1].at_ns)
+        return 1;
+    return index + 1 < schedule->count ? arrivals[index + 1].at_ns - arrivals[index].at_ns : 0;
+}
+
 static struct placement_view view_of(const struct workload *workload, const struct request *request,
                                      const struct lookup *found)
 {
@@ -202,8 +320,7 @@ static struct request_result replay_one(struct replay *replay, uint32_t index)
     const struct request *request = &workload->requests[arrival->request];
     struct cache *cache = replay->cache;
     uint64_t taken = cache->counters.snapshots_taken;
-    if (cache->eviction.ops->begin)
-        cache->eviction.ops->begin(&cache->eviction, index, request);
+    cache_begin(cache, index, request);
     struct lookup found = cache_lookup(cache, request);
     replay->positions.count = 0;
     if (cache->settings.recurrent) {
@@ -212,6 +329,8 @@ static struct request_result replay_one(struct replay *replay, uint32_t index)
     }
     cache_admit(cache, request, &found, &replay->positions);
     replay->result->snapshots_hit += found.snapshot != SNAPSHOT_NONE;
+    add_bytes(replay, duration_after(replay->schedule, index));
+    sample_stranded(replay, index);
     uint32_t prompt = workload->nodes[request->prompt_node].end;
     return (struct request_result){
         .request = arrival->request,
@@ -256,6 +375,18 @@ static void resolve(struct replay *replay)
     config->arrival = mem_strdup(replay->schedule->how);
 }
 
+static void finish(struct replay *replay)
+{
+    struct result *result = replay->result;
+    const struct memory *memory = &replay->cache->memory;
+    resolve(replay);
+    set_means(replay);
+    result->cache = replay->cache->counters;
+    result->moved_bytes = memory->moved_bytes;
+    result->moved_places = memory->moved_places;
+    result->quota_bytes = memory->quota_bytes;
+}
+
 #ifdef SIM_CHECK
 /* An audit looks at every node: after each request of a small load, less often in a large one, so
  * that it costs about as much as looking at so many nodes after each. */
@@ -270,30 +401,79 @@ static int audit(const struct replay *replay, uint32_t request, struct err *err)
 }
 #endif
 
+static int run_variant(struct result *out, const struct replay *run, const struct plugins *plugins,
+                       replay_observer *observer, void *user, struct err *err)
+{
+    *out = (struct result){.digest = DIGEST_START};
+    struct replay replay = *run;
+    replay.result = out;
+    int result = replay_open(&replay, plugins, err);
+    for (uint32_t i = 0; result == 0 && i < replay.schedule->count; i++) {
+        struct request_result one = replay_one(&replay, i);
+        count(&replay, &one);
+        if (observer) {
+            one.bytes = cache_count_bytes(replay.cache);
+            observer(user, &one);
+        }
+#ifdef SIM_CHECK
+        if (i % (1 + replay.workload->node_count / AUDIT_NODES) == 0)
+            result = audit(&replay, one.request, err);
+#endif
+    }
+    if (result == 0)
+        finish(&replay);
+    replay_close(&replay);
+    return result;
+}
+
+/* How many settings the memory strategy wants tried. */
+static int count_variants(const struct config *config, const struct plugins *plugins,
+                          uint32_t *variants, struct err *err)
+{
+    const struct plugin *plugin = NULL;
+    struct memory memory = {.capacity_bytes = config->capacity};
+    if (plugin_parse(plugins->memories, "memory", config->memory, &plugin, &memory.settings, err) !=
+        0)
+        return -1;
+    memory.ops = (const struct memory_ops *)(const void *)plugin;
+    *variants = memory.ops->variants ? memory.ops->variants(&memory) : 1;
+    plugin_free_settings(plugin, memory.settings);
+    return 0;
+}
+
+/* Finds the first of those variants whose hits save most. */
+static int find_best(struct replay *run, const struct plugins *plugins, uint32_t variants,
+                     struct err *err)
+{
+    uint64_t most = 0;
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < variants; i++) {
+        struct result result;
+        run->variant = i;
+        int failed = run_variant(&result, run, plugins, NULL, NULL, err);
+        if (result.sum.hit_tokens > most) {
+            most = result.sum.hit_tokens;
+            best = i;
+        }
+        result_close(&result);
+        if (failed)
+            return -1;
+    }
+    run->variant = best;
+    return 0;
+}
+
 int replay_run(struct result *out, const struct config *config, const struct workload *workload,
                const struct schedule *schedule, const struct plugins *plugins,
                replay_observer *observer, void *user, struct err *err)
 {
+    struct replay run = {.config = config, .workload = workload, .schedule = schedule};
+    uint32_t variants = 1;
     *out = (struct result){.digest = DIGEST_START};
-    struct replay replay = {
-        .config = config, .workload = workload, .schedule = schedule, .result = out};
-    int result = replay_open(&replay, plugins, err);
-    for (uint32_t i = 0; result == 0 && i < schedule->count; i++) {
-        struct request_result one = replay_one(&replay, i);
-        count(&replay, &one);
-        if (observer)
-            observer(user, &one);
-#ifdef SIM_CHECK
-        if (i % (1 + workload->node_count / AUDIT_NODES) == 0)
-            result = audit(&replay, one.request, err);
-#endif
-    }
-    if (result == 0) {
-        resolve(&replay);
-        out->cache = replay.cache->counters;
-    }
-    replay_close(&replay);
-    return result;
+    if (count_variants(config, plugins, &variants, err) != 0 ||
+        (variants > 1 && find_best(&run, plugins, variants, err) != 0))
+        return -1;
+    return run_variant(out, &run, plugins, observer, user, err);
 }
 
 void result_close(struct result *result)

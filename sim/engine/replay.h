@@ -1,7 +1,9 @@
 /* replay.h - the replay engine: each request is complete before the next; time only orders.
  *
  * For each arrival: look up, let the placement name positions, store, count. Fast; for hit rates
- * and for searching policies. Live states take no room here. */
+ * and for searching policies. Live states take no room here, unless --slots-per-request says how
+ * many of them each request has; as requests are served one by one, that is room for one request.
+ */
 #ifndef SNAPSIM_REPLAY_H
 #define SNAPSIM_REPLAY_H
 
@@ -32,6 +34,7 @@ struct request_result {
     struct outcome outcome;
     uint64_t snapshots_taken; /* by this request */
     uint64_t used_bytes;      /* after it */
+    struct cache_bytes bytes; /* the same by kind; only for an observer */
 };
 
 struct result {
@@ -39,7 +42,10 @@ struct result {
     struct outcome sum;
     struct cache_counters cache;
     uint64_t snapshots_hit;
-    uint64_t digest; /* of every request's outcome, in order */
+    struct cache_bytes mean;        /* over time; over requests, if all came at one moment */
+    struct cache_stranded stranded; /* the mean of 16 samples */
+    uint64_t moved_bytes, moved_places, quota_bytes; /* of the memory strategy: see memory.h */
+    uint64_t digest;                                 /* of every request's outcome, in order */
 
     /* What the settings resolved to. */
     struct config config; /* plug-ins with all their parameters, arrival, page-tokens */

@@ -301,7 +301,8 @@ static int recurrent_sizes(const struct model *model, const struct layer_group *
         sharding->state_dtype == STATE_DTYPE_MODEL ? model->state_dtype : sharding->state_dtype;
     uint64_t elements = heads * matrix.rows * matrix.columns;
     out->matrix_bytes = elements * (dtype == STATE_DTYPE_BF16 ? 2 : 4);
-    out->conv_bytes = rows * channels * 2;
+    out->conv_row_bytes = channels * 2;
+    out->conv_bytes = rows * out->conv_row_bytes;
     switch ((enum snapshot_dtype)sharding->snapshot_dtype) {
     case SNAPSHOT_DTYPE_STATE:
         out->snapshot_matrix_bytes = out->matrix_bytes;
@@ -405,6 +406,7 @@ int model_sizes(const struct model *model, const struct sharding *sharding, stru
         out->kv_bytes_per_token += group->count * layer.kv_bytes;
         out->state_bytes_per_layer = larger(out->state_bytes_per_layer, state);
         out->snapshot_bytes_per_layer = larger(out->snapshot_bytes_per_layer, snapshot);
+        out->conv_row_bytes_per_layer = larger(out->conv_row_bytes_per_layer, layer.conv_row_bytes);
         out->kv_bytes_per_token_per_layer =
             larger(out->kv_bytes_per_token_per_layer, layer.kv_bytes);
         out->kv_entry_bytes_per_layer = larger(out->kv_entry_bytes_per_layer, layer.kv_entry_bytes);

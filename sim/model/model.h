@@ -111,6 +111,7 @@ struct state_matrix model_state_matrix(const struct model *model, const struct l
 struct layer_sizes {
     uint64_t matrix_bytes;          /* live recurrent matrix */
     uint64_t conv_bytes;            /* convolution window, always bf16 */
+    uint64_t conv_row_bytes;        /* of it, the inputs of one token */
     uint64_t snapshot_matrix_bytes; /* the matrix in a kept copy; the window is kept as it is */
     uint64_t kv_entry_bytes;        /* one token, on a GPU that holds it */
     uint64_t kv_bytes;              /* per token, averaged over the dcp GPUs that share tokens */
@@ -126,6 +127,7 @@ struct model_sizes {
     uint64_t kv_entry_bytes_per_layer; /* one token in one layer, before dcp divides tokens */
     uint64_t state_bytes, state_bytes_per_layer;
     uint64_t snapshot_bytes, snapshot_bytes_per_layer;
+    uint64_t conv_row_bytes_per_layer; /* what one more token in the convolution window takes */
     uint64_t dcp;
 };
 

@@ -11,7 +11,12 @@
 #include "tools/snapsim/snapsim.h"
 
 struct run_flags {
-    const char *format, *config_path, *per_request, *trace_format;
+    const char *format, *config_path, *per_request, *timeline, *trace_format;
+};
+
+/* What is written as the run goes, as CSV. */
+struct rows {
+    struct text requests, timeline;
 };
 
 static void help(const struct flag *flags)
@@ -48,10 +53,17 @@ static int read_config(struct config *config, const char *path, char sha256[65],
     return result;
 }
 
-/* One line per request, as CSV. */
-static void observe(void *user, const struct request_result *one)
+static void add_timeline_row(struct text *out, const struct request_result *one)
 {
-    struct text *out = user;
+    const struct cache_bytes *bytes = &one->bytes;
+    text_printf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, one->at_ns, bytes->kv,
+                bytes->snapshots, bytes->live);
+    text_printf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", bytes->padding, bytes->external,
+                bytes->free);
+}
+
+static void add_request_row(struct text *out, const struct request_result *one)
+{
     const struct outcome *outcome = &one->outcome;
     text_printf(out, "%u,%" PRIu64 ",%u,%u,%" PRIu64 ",%u", one->request, one->at_ns,
                 one->prompt_tokens, one->seen_tokens, outcome->hit_tokens, one->match_tokens);
@@ -61,6 +73,16 @@ static void observe(void *user, const struct request_result *one)
                 outcome->missed_last_tokens);
     text_printf(out, ",%" PRIu64 ",%" PRIu64 "\n", one->snapshots_taken, one->used_bytes);
 }
+
+static void observe(void *user, const struct request_result *one)
+{
+    struct rows *rows = user;
+    add_request_row(&rows->requests, one);
+    add_timeline_row(&rows->timeline, one);
+}
+
+static const char timeline_header[] =
+    "at_ns,kv_bytes,snapshot_bytes,live_bytes,padding_bytes,external_bytes,free_bytes\n";
 
 static const char per_request_header[] =
     "request,at_ns,prompt_tokens,seen_tokens,hit_tokens,match_tokens,missed_new_tokens,"
@@ -129,17 +151,23 @@ static void print_json(const struct result *result, const struct workload *workl
     json_close(top);
 }
 
+static int write_rows(const char *path, const struct text *rows, struct err *err)
+{
+    return path ? text_write_file(path, rows->data, rows->length, err) : 0;
+}
+
 static int run_and_print(const struct config *config, const struct run_flags *flags,
                          const struct load *load)
 {
     struct err err;
     struct result result;
-    struct text rows = {0}, out = {0};
-    if (flags->per_request)
-        text_add(&rows, per_request_header, strlen(per_request_header));
+    struct text out = {0};
+    struct rows rows = {0};
+    text_printf(&rows.requests, "%s", per_request_header);
+    text_printf(&rows.timeline, "%s", timeline_header);
     int status = EXIT_GOOD;
     if (replay_run(&result, config, load->workload, load->schedule, &snapsim_plugins,
-                   flags->per_request ? observe : NULL, &rows, &err) != 0) {
+                   flags->per_request || flags->timeline ? observe : NULL, &rows, &err) != 0) {
         status = say(EXIT_FAILED, "%s", err.text);
         goto out;
     }
@@ -149,14 +177,15 @@ static int run_and_print(const struct config *config, const struct run_flags *fl
         print_csv(&result, &out);
     else
         print_table(&result, load->workload, &out);
-    if (flags->per_request &&
-        text_write_file(flags->per_request, rows.data, rows.length, &err) != 0)
+    if (write_rows(flags->per_request, &rows.requests, &err) != 0 ||
+        write_rows(flags->timeline, &rows.timeline, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else
         status = print_result(&out);
 out:
     result_close(&result);
-    text_close(&rows);
+    text_close(&rows.requests);
+    text_close(&rows.timeline);
     text_close(&out);
     return status;
 }
@@ -190,6 +219,8 @@ int cmd_run(int argc, char **argv)
          &flags.config_path, NULL},
         {"--format", "table|json|csv", "how to print the result", &flags.format, NULL},
         {"--per-request", "FILE", "also write one CSV line per request", &flags.per_request, NULL},
+        {"--timeline", "FILE", "also write where the bytes are after each request, as CSV",
+         &flags.timeline, NULL},
         {"--trace-format", "F", "the trace's format; by its content if not given",
          &flags.trace_format, NULL},
         {NULL, NULL, NULL, NULL, NULL}};
