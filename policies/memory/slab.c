@@ -433,20 +433,24 @@ void slab_used(struct memory *memory, bool is_snapshot, uint32_t id)
     slabs->ages[holder] = slabs->now;
 }
 
+/* What the running request uses is in a place that is being emptied only if a page has just passed
+ * up to it: that one stays, and the place with it. */
 bool slab_next_in_place(const struct memory *memory, uint32_t place, struct memory_holder *holder)
 {
     const struct slabs *slabs = memory->state;
     const struct slab *slab = &slabs->slabs[place - 1];
-    if (slab->class_ == SLAB_FREE)
-        return false;
-    const struct slab_run *run = &slabs->runs[slab->runs - 1];
     uint32_t nodes = memory->workload->node_count;
-    *holder = (struct memory_holder){.is_snapshot = run->holder > nodes,
-                                     .id = run->holder - (run->holder > nodes ? 1 + nodes : 1)};
-    for (uint32_t link = slabs->tops[run->holder]; link != slab->runs;
-         link = slabs->runs[link - 1].below)
+    uint32_t found = slab->class_ == SLAB_FREE ? 0 : slab->runs;
+    while (found && slabs->ages[slabs->runs[found - 1].holder] >= slabs->now)
+        found = slabs->runs[found - 1].next;
+    if (found == 0)
+        return false;
+    uint32_t id = slabs->runs[found - 1].holder;
+    *holder = (struct memory_holder){.is_snapshot = id > nodes,
+                                     .id = id - (id > nodes ? 1 + nodes : 1),
+                                     .kv_pages = slabs->runs[found - 1].count};
+    for (uint32_t link = slabs->tops[id]; link != found; link = slabs->runs[link - 1].below)
         holder->kv_pages += slabs->runs[link - 1].count;
-    holder->kv_pages += run->count;
     return true;
 }
 

@@ -17,11 +17,12 @@ struct plan {
     const struct lookup *lookup;
     const struct wanted_position *wanted; /* ascending; those before `first` were given up */
     size_t first, count;
-    uint32_t kv_end;       /* KV is wanted up to here */
-    node_id kv_node;       /* on this node */
-    size_t present;        /* wanted snapshots that are there already, to be renewed */
-    node_id resident_node; /* no KV of the path is resident below this node */
-    node_id pin_node;      /* KV up to here may not go: the hit, or the deepest that is renewed */
+    uint32_t kv_end;         /* KV is wanted up to here */
+    node_id kv_node;         /* on this node */
+    size_t present;          /* wanted snapshots that are there already, to be renewed */
+    uint32_t missing_tokens; /* of KV, while room is made */
+    node_id resident_node;   /* no KV of the path is resident below this node */
+    node_id pin_node;        /* KV up to here may not go: the hit, or the deepest that is renewed */
     uint32_t pin_position;
 };
 
@@ -69,7 +70,7 @@ static void pin_present(struct cache *cache, struct plan *plan,
     if (cache->memory.ops->used)
         cache->memory.ops->used(&cache->memory, true, snapshot);
     plan->present++;
-    if (wanted->position > plan->lookup->match_tokens)
+    if (workload_node_start(cache->workload, node) + cache->nodes[node].resident < wanted->position)
         return; /* stranded: its KV is not there to be pinned */
     plan->pin_node = node;
     plan->pin_position = wanted->position;
@@ -95,24 +96,17 @@ static void choose_kv_end(const struct cache *cache, struct plan *plan)
     plan->resident_node = plan->kv_node;
 }
 
-/* What is missing on the path now. Every drop may change that: KV of the path above the hit may go,
- * and where a branch beside the path goes, the page that both had cut is the path's. */
-struct missing {
-    struct memory_need need;
-    uint64_t kv_tokens;
-};
-
-static struct missing find_missing(const struct cache *cache, struct plan *plan)
+/* KV pages that are missing on the path now. Every drop may change that: KV of the path above the
+ * hit may go, and where a branch beside the path goes, the page that both had cut is the path's. */
+static uint64_t missing_pages(const struct cache *cache, struct plan *plan)
 {
     node_id node = plan->resident_node;
     while (node != NODE_ROOT && cache->nodes[node].resident == 0)
         node = cache->workload->nodes[node].parent;
     plan->resident_node = node; /* while room is made, KV only goes */
     uint32_t from = workload_node_start(cache->workload, node) + cache->nodes[node].resident;
-    return (struct missing){.need = {.kv_pages = cache_pages(cache, from, plan->kv_end,
-                                                             cache->nodes[node].children == 0),
-                                     .snapshots = plan->count - plan->first - plan->present},
-                            .kv_tokens = plan->kv_end > from ? plan->kv_end - from : 0};
+    plan->missing_tokens = plan->kv_end > from ? plan->kv_end - from : 0;
+    return cache_pages(cache, from, plan->kv_end, cache->nodes[node].children == 0);
 }
 
 /* Whether these bytes would fit without pages and places: if they do, what is dropped or refused
@@ -208,17 +202,17 @@ static bool make_room(struct cache *cache, struct plan *plan)
     const struct memory_ops *memory = cache->memory.ops;
     uint64_t snapshots = cache->live_snapshots;
     struct memory_shortage shortage;
-    struct missing missing = find_missing(cache, plan);
-    bool bytes_fit = false;
-    bool stuck = false;
-    while (!stuck && memory->falls_short(&cache->memory, missing.need, &shortage)) {
-        if (!(memory->flags & MEMORY_EXACT))
-            bytes_fit = fits_as_bytes(cache, cache->kv_tokens + missing.kv_tokens,
-                                      cache->live_snapshots + missing.need.snapshots);
+    struct memory_need need = {.kv_pages = missing_pages(cache, plan),
+                               .snapshots = plan->count - plan->first - plan->present};
+    bool stuck = false, bytes_fit = false; /* once they fit, they do */
+    while (!stuck && memory->falls_short(&cache->memory, need, &shortage)) {
+        if (!bytes_fit && !(memory->flags & MEMORY_EXACT))
+            bytes_fit = fits_as_bytes(cache, cache->kv_tokens + plan->missing_tokens,
+                                      cache->live_snapshots + need.snapshots);
         cache->wants = shortage.wants;
         stuck = !drop_one(cache, &shortage);
         cache->counters.split_evictions += bytes_fit && !stuck;
-        missing = find_missing(cache, plan);
+        need.kv_pages = missing_pages(cache, plan);
     }
     cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
     if (!stuck)

@@ -21,9 +21,6 @@ static holding_id snapshot_holding(const struct cache *cache, uint32_t snapshot)
 /* A node gets its first KV. */
 static void join_kin(struct cache *cache, node_id node, node_id parent)
 {
-    cache->nodes[parent].children++;
-    if (cache->kin == NULL)
-        return;
     struct kin *kin = cache->kin;
     uint32_t next = kin[parent].first_child;
     kin[node].next = next;
@@ -36,9 +33,6 @@ static void join_kin(struct cache *cache, node_id node, node_id parent)
 /* A node loses its last KV. */
 static void leave_kin(struct cache *cache, node_id node, node_id parent)
 {
-    cache->nodes[parent].children--;
-    if (cache->kin == NULL)
-        return;
     struct kin *kin = cache->kin;
     if (kin[node].previous)
         kin[kin[node].previous - 1].next = kin[node].next;
@@ -59,8 +53,11 @@ void store_kv(struct cache *cache, node_id node, uint32_t position)
     struct cache_node *parent = &cache->nodes[cache->workload->nodes[node].parent];
     bool at_end = here->resident > 0 || parent->children == 0;
     uint64_t pages = cache_pages(cache, from, position, at_end);
-    if (here->resident == 0)
-        join_kin(cache, node, cache->workload->nodes[node].parent);
+    if (here->resident == 0) {
+        parent->children++;
+        if (cache->kin)
+            join_kin(cache, node, cache->workload->nodes[node].parent);
+    }
     here->resident = position - start;
     if (here->kept < here->resident)
         here->kept = here->resident;
@@ -82,8 +79,11 @@ static void shrink(struct cache *cache, node_id node, uint32_t start, uint32_t r
     bool at_end = resident > 0 || parent->children == 1;
     uint64_t pages = cache_pages(cache, from, to, at_end);
     here->resident = resident;
-    if (resident == 0)
-        leave_kin(cache, node, cache->workload->nodes[node].parent);
+    if (resident == 0) {
+        parent->children--;
+        if (cache->kin)
+            leave_kin(cache, node, cache->workload->nodes[node].parent);
+    }
     cache->kv_tokens -= to - from;
     cache->kv_pages -= pages;
     cache->counters.kv_tokens_evicted += to - from;

@@ -280,9 +280,10 @@ static void set_means(struct replay *replay)
 static void sample_stranded(struct replay *replay, uint32_t index)
 {
     const struct cache *cache = replay->cache;
-    uint64_t count = replay->schedule->count, sample = (index + 1ull) * STRANDED_SAMPLES / count;
-    if (!cache->settings.recurrent || !cache->kv_is_holding ||
-        sample == index * 1ull * STRANDED_SAMPLES / count)
+    if (!cache->settings.recurrent || !cache->kv_is_holding)
+        return;
+    uint64_t count = replay->schedule->count;
+    if ((index + 1ull) * STRANDED_SAMPLES / count == index * 1ull * STRANDED_SAMPLES / count)
         return;
     struct cache_stranded now = cache_count_stranded(cache);
     replay->result->stranded.kv_bytes += now.kv_bytes / STRANDED_SAMPLES;
