@@ -364,6 +364,39 @@ START_TEST(fit_finds_planted_laws)
 }
 END_TEST
 
+static void plant_copies(struct calibration *calib, const double *us, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct calib_shape shape = calib_shape_of(CALIB_HBM_COPY);
+        shape.payload_bytes = (uint64_t)(i + 1) * 1000000;
+        plant(calib, CALIB_HBM_COPY, &shape, us[i]);
+    }
+}
+
+/* Where noise would make a negative time or a rate above the peak, the fit does not follow it. */
+START_TEST(fit_is_bounded)
+{
+    static const double falling[] = {10, 9, 8, 7, 6}, steep[] = {5, 5.1, 5.2, 5.3, 5.4};
+    struct calibration calib = {.device = {.name = "d", .sm_count = 132}};
+    plant_copies(&calib, falling, COUNT(falling));
+    struct calib_fit fit = calib_fit_law(&calib, LAW_HBM_COPY);
+    ck_assert_uint_eq(fit.points, 5);
+    ck_assert_double_gt(fit.value[0], 5); /* t0: the best constant */
+    ck_assert(!fit.known[1]);             /* a rate without end */
+    calib_close(&calib);
+    /* 0.1 us per MB read and written would be 20 TB/s. */
+    calib.device = (struct calib_device){.name = "d", .sm_count = 132};
+    plant_copies(&calib, steep, COUNT(steep));
+    fit = calib_fit_law(&calib, LAW_HBM_COPY);
+    ck_assert_double_eq_tol(fit.value[1], 20, 1e-6);
+    calib.device.peak_bandwidth = (struct calib_value){true, 4.8, CALIB_PUBLISHED, NULL};
+    fit = calib_fit_law(&calib, LAW_HBM_COPY);
+    ck_assert_double_eq(fit.value[1], 4.8);
+    ck_assert_double_gt(fit.most_error, 0.05);
+    calib_close(&calib);
+}
+END_TEST
+
 /* A machine with a slow memory raises alarms; nothing known of a device is no verdict. */
 START_TEST(bands_judge)
 {
@@ -401,6 +434,7 @@ int main(void)
     tcase_add_test(files, impossible_point);
     tcase_add_test(files, simulated_is_refused);
     tcase_add_loop_test(fits, fit_finds_planted_laws, 0, 2 * CALIB_LAWS);
+    tcase_add_test(fits, fit_is_bounded);
     tcase_add_test(fits, bands_judge);
     suite_add_tcase(suite, files);
     suite_add_tcase(suite, fits);

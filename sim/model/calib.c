@@ -113,7 +113,8 @@ void calib_point_print(const struct calib_point *point, struct text *out)
     const struct {
         const char *name;
         uint64_t value;
-    } fields[] = {{"heads", shape->heads},
+    } fields[] = {{"tp", shape->tp},
+                  {"heads", shape->heads},
                   {"sequences", shape->sequences},
                   {"tokens", shape->tokens},
                   {"context", shape->context},

@@ -140,7 +140,7 @@ double calib_law_us(const struct calibration *calib, enum calib_law_id law,
 int calib_point_law(const struct calib_point *point);
 bool calib_point_us(const struct calibration *calib, const struct calib_point *point, double *us);
 
-/* "kda_prefill kimi-k3 heads=12 sequences=1 tokens=8192". */
+/* "kda_prefill kimi-k3 tp=8 heads=12 sequences=1 tokens=8192". */
 void calib_point_print(const struct calib_point *point, struct text *out);
 
 /* Physical limits (calib_limit.c): -1 if something is faster than the device, err says what. */
@@ -150,7 +150,7 @@ int calib_limit_law(const struct calib_device *device, enum calib_law_id id,
                     const struct calib_law *law, struct err *err) MUST_CHECK;
 
 /* Fits (calib_fit.c): coefficients of at least zero that make the squared relative errors of a
- * law's points least. */
+ * law's points least; then no rate above the device's peak. */
 struct calib_fit {
     size_t points; /* 0: too few, or no solution; then nothing else is set */
     double value[CALIB_TERMS];

@@ -40,7 +40,7 @@ static const char *option_name(const void *table, size_t index)
 static const char *kind_name(const void *table, size_t index)
 {
     (void)table;
-    return index < POINT_KINDS ? probe_point_facts((enum point_kind)index)->name : NULL;
+    return index < POINT_KINDS ? probe_point_name((enum point_kind)index) : NULL;
 }
 
 static int parse_only(struct options *options, const char *value, struct err *err)
@@ -97,7 +97,7 @@ static void keep_only(struct grid *grid, const char *kernel)
 {
     size_t kept = 0;
     for (size_t i = 0; i < grid->count; i++)
-        if (strcmp(probe_point_facts(grid->points[i].kind)->name, kernel) == 0)
+        if (strcmp(probe_point_name(grid->points[i].kind), kernel) == 0)
             grid->points[kept++] = grid->points[i];
     grid->count = kept;
 }
@@ -136,7 +136,7 @@ static void file_name(const struct run *run, struct text *name)
         char lower = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-';
         text_add(name, &lower, 1);
     }
-    text_printf(name, "-%s", run->provenance);
+    text_printf(name, "-%s", calib_provenance_name(run->provenance));
 }
 
 static int write_file(const struct run *run, const char *path, const char *version, struct err *err)
@@ -149,8 +149,10 @@ static int write_file(const struct run *run, const char *path, const char *versi
         return err_set(err, "the system's clock gives no date");
     struct text name = {0}, file = {0};
     file_name(run, &name);
-    probe_file_print(run, name.data, date, version, &file);
-    int result = text_write_file(path, file.data, file.length, err);
+    int result = probe_file_print(run, name.data, date, version, &file, err);
+    text_printf(&file, "\n");
+    if (result == 0)
+        result = text_write_file(path, file.data, file.length, err);
     text_close(&name);
     text_close(&file);
     return result;
@@ -165,7 +167,7 @@ static int measure(const struct options *options, const struct grid *grid,
     const struct run_options settings = {.checks = probe_check_at(0),
                                          .check_count = checks,
                                          .seed = options->seed,
-                                         .large = strcmp(clock->provenance, "measured") == 0,
+                                         .large = clock->is_gpu,
                                          .check_only = options->check,
                                          .progress = messages};
     int result = probe_measure_open(&run, grid, clock, &settings, &err);
