@@ -15,7 +15,7 @@ fails 2 "did you mean 'capacity'?" run --capactiy 1GiB
 fails 2 "unknown option '--zzzzzz'" run --zzzzzz 1
 fails 2 "--capacity needs a value" run --capacity
 fails 2 "--capacity: '64Gib' is not a size" run --capacity 64Gib
-fails 2 "--orphans: one of drop, keep was expected, found 'maybe'" run --orphans maybe
+fails 2 "--orphans: one of drop, keep, keep-for-fork was expected, found 'maybe'" run --orphans maybe
 fails 2 "one argument too many" run a b
 fails 2 "did you mean 'prompt-end'?" run --placement prompt-emd
 fails 2 "placement 'fixed': interval: a whole number from 1 to 1048576" run --placement fixed:0
