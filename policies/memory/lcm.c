@@ -42,12 +42,16 @@ static uint64_t larger(uint64_t a, uint64_t b)
 static int common_multiple(uint64_t a, uint64_t b, uint64_t *out)
 {
     uint64_t x = a, y = b;
+    if (b == 0) { /* no recurrent layers: large pages of KV alone */
+        *out = a;
+        return 0;
+    }
     while (y > 0) {
         uint64_t rest = x % y;
         x = y;
         y = rest;
     }
-    return __builtin_mul_overflow(a / x, larger(b, 1), out) ? -1 : 0;
+    return __builtin_mul_overflow(a / x, b, out) ? -1 : 0;
 }
 
 static int init(struct memory *memory, struct err *err)
