@@ -471,6 +471,9 @@ START_TEST(test_command)
     ck_assert_uint_eq(clock.opened, 0);
     const char *neither[] = {"--check", "--output", path, NULL};
     ck_assert_int_eq(command(&clock, neither, out, sizeof(out)), 2);
+    const char *nowhere[] = {"--quick", "--output", "missing/h200.json", NULL};
+    ck_assert_int_eq(command(&clock, nowhere, out, sizeof(out)), 2);
+    ck_assert_ptr_nonnull(strstr(out, "--output: write into 'missing/': No such file"));
     const char *refused[] = {"--quick", "--only", "conv_update", "--output", path, NULL};
     clock = (struct stand_in){.processes_before = 1};
     ck_assert_int_eq(command(&clock, refused, out, sizeof(out)), 1);

@@ -143,6 +143,8 @@ int config_read(struct config *config, const struct json_document *document,
 {
     int result = 0;
     struct text value = {0};
+    if (!json_is_object(object))
+        return json_fail(document, object, err, "an object of settings was expected");
     for (const struct json *item = json_first(object); item && result == 0;
          item = json_next(item)) {
         struct err reason;

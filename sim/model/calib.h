@@ -109,7 +109,8 @@ enum calib_use {
     CALIB_TO_COST  /* refuses simulated values, and what is faster than the device */
 };
 
-/* A name of a built-in calibration, or a file if there is a '/' or a ".json" in it. */
+/* A name of a built-in calibration, NAME-measured for one that was committed (calib_measured.h), or
+ * a file if there is a '/' or a ".json" in it. */
 int calib_load(struct calibration *out, const char *name_or_path, enum calib_use use,
                struct err *err) MUST_CHECK;
 void calib_close(struct calibration *calib);

@@ -38,6 +38,8 @@ printf '{"name": 5}' >sweep.json
 fails 1 "sweep.json:1: name: text was expected" sweep sweep.json
 printf '{"seed": [1, 2],\n"seed": 3}' >sweep.json
 fails 1 "sweep.json:2: key 'seed' appears twice" sweep sweep.json
+printf '[{"seed": 1}, 2]' >config.json
+fails 1 "config.json:1: an object of settings was expected" run --config config.json
 for command in "" run sweep merge list model trace; do
     # shellcheck disable=SC2086 # none or one word
     "$SNAPSIM" $command --help >stdout 2>stderr

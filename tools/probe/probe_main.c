@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "sim/core/units.h"
 #include "tools/probe/probe_file.h"
@@ -55,6 +56,20 @@ static int parse_only(struct options *options, const char *value, struct err *er
                    near ? near : "", near ? "'?)" : "");
 }
 
+/* Before anything is measured for nothing. */
+static int require_folder(const char *path, struct err *err)
+{
+    const char *slash = strrchr(path, '/');
+    struct text folder = {0};
+    text_printf(&folder, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1,
+                slash != NULL ? path : ".");
+    int result = access(folder.data, W_OK) == 0
+                     ? 0
+                     : err_set_errno(err, "--output: write into '%s'", folder.data);
+    text_close(&folder);
+    return result;
+}
+
 static int parse_options(int argc, char **argv, struct options *options, struct err *err)
 {
     *options = (struct options){.seed = 1};
@@ -90,7 +105,7 @@ static int parse_options(int argc, char **argv, struct options *options, struct 
     }
     if (options->check && options->output != NULL)
         return err_set(err, "--check times nothing, so --output has nothing to write");
-    return 0;
+    return options->output != NULL && !options->list ? require_folder(options->output, err) : 0;
 }
 
 static void keep_only(struct grid *grid, const char *kernel)
