@@ -139,4 +139,5 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 -include $(LIB_OBJECTS:.o=.d) $(TOOL_OBJECTS:.o=.d) $(HELP_OBJECTS:.o=.d) \
-	$(TEST_PROGRAMS:=.d)
+	$(TEST_PROGRAMS:=.d) $(BUILD)/tools/bench/bench.d \
+	$(patsubst tests/%.c,$(BUILD)/tests/%.d,$(wildcard tests/fuzz_*.c))

@@ -25,7 +25,7 @@ struct placement_view {
 
 /* A position asked for. */
 struct wanted_position {
-    uint32_t position; /* tokens; floored to the grain by positions_settle */
+    uint32_t position; /* tokens; floored to the grain when it is added */
     uint32_t asked;    /* before flooring */
     bool newest_only;  /* the stream's snapshot taken like this before goes when this one is in */
 };

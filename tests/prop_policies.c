@@ -94,34 +94,9 @@ static struct names names_of(const struct plugin *const *list)
     return names;
 }
 
-static const struct plugin *plugin_of(const struct plugin *const *list, const char *text)
-{
-    struct err err;
-    const struct plugin *plugin = NULL;
-    void *settings = NULL;
-    int result = plugin_parse(list, "plug-in", text, &plugin, &settings, &err);
-    ck_assert_msg(result == 0, "%s", err.text);
-    plugin_free_settings(plugin, settings);
-    return plugin;
-}
-
-static unsigned eviction_flags(const char *text)
-{
-    const struct plugin *plugin = plugin_of(eviction_list, text);
-    return ((const struct eviction_ops *)(const void *)plugin)->flags;
-}
-
 static bool is_offline(const char *text)
 {
-    return eviction_flags(text) & EVICTION_OFFLINE;
-}
-
-/* An eviction that stores first cannot go with a memory whose pages have places. */
-static bool go_together(const char *eviction, const char *memory)
-{
-    const struct plugin *plugin = plugin_of(memory_list, memory);
-    unsigned flags = ((const struct memory_ops *)(const void *)plugin)->flags;
-    return !(flags & MEMORY_PLACED) || !(eviction_flags(eviction) & EVICTION_REFUSES);
+    return ref_case_eviction_flags(text) & EVICTION_OFFLINE;
 }
 
 /* ---- running ---- */
@@ -450,7 +425,7 @@ START_TEST(test_every_memory)
         struct workload *load = build(&trace);
         for (size_t m = 0; memory_list[m]; m++)
             for (size_t e = 0; e < evictions.count; e++) {
-                if (!go_together(evictions.items[e], memory_list[m]->name))
+                if (!ref_case_go_together(evictions.items[e], memory_list[m]->name))
                     continue;
                 struct side side = sides[seed % COUNT(sides)];
                 side.memory = memory_list[m]->name;

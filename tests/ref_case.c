@@ -1,6 +1,7 @@
 /* ref_case.c - running and comparing one cell. */
 #include "tests/ref_case.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,4 +297,29 @@ void ref_case_print(const struct ref_case *cell, struct text *out)
         cell->model->kv_units * 4, cell->model->snapshot_units * 4, cell->placement, cell->eviction,
         cell->memory, cell->page_tokens, units_bytes_exact(cell->capacity_bytes, capacity),
         cell->keep_orphans ? "keep" : "drop", cell->grain, cell->min_compute_tokens, cell->arrival);
+}
+
+static const struct plugin *plugin_of(const struct plugin *const *list, const char *text)
+{
+    struct err err;
+    const struct plugin *plugin = NULL;
+    void *settings = NULL;
+    int result = plugin_parse(list, "plug-in", text, &plugin, &settings, &err);
+    assert(result == 0);
+    (void)result;
+    plugin_free_settings(plugin, settings);
+    return plugin;
+}
+
+unsigned ref_case_eviction_flags(const char *text)
+{
+    const struct plugin *plugin = plugin_of(eviction_list, text);
+    return ((const struct eviction_ops *)(const void *)plugin)->flags;
+}
+
+bool ref_case_go_together(const char *eviction, const char *memory)
+{
+    const struct plugin *plugin = plugin_of(memory_list, memory);
+    unsigned flags = ((const struct memory_ops *)(const void *)plugin)->flags;
+    return !(flags & MEMORY_PLACED) || !(ref_case_eviction_flags(eviction) & EVICTION_REFUSES);
 }

@@ -43,4 +43,9 @@ int ref_case_compare(const struct ref_case *cell, const struct ref_trace *trace,
 
 void ref_case_print(const struct ref_case *cell, struct text *out);
 
+/* The flags of an eviction given as text, and whether it can go with a memory strategy: one that
+ * stores first cannot go with a memory whose pages have places. */
+unsigned ref_case_eviction_flags(const char *text);
+bool ref_case_go_together(const char *eviction, const char *memory);
+
 #endif

@@ -70,4 +70,8 @@ for script in "$ROOT"/tests/cli/*.sh "$ROOT"/tests/browser/*.sh; do
     esac
 done
 echo "$passed passed, $failed failed$([ "$skipped" -eq 0 ] || echo ", $skipped skipped")"
+if [ $((passed + failed + skipped)) -eq 0 ]; then
+    echo "no test matches '$pattern'" >&2
+    exit 1
+fi
 [ "$failed" -eq 0 ]

@@ -40,7 +40,7 @@ awk '
             start = 0 }
     END { exit bad }' $sources || bad=1
 banned=$(echo "$sources" | grep -E '^(sim|policies|traces)/' | xargs grep -nE \
-    '\b(printf|puts|exit|abort|atoi|atof|gets|strcpy|sprintf|rand|srand|time)\(' |
+    '\b(v?f?printf|f?puts|perror|_?exit|abort|atoi|atof|gets|strcpy|sprintf|rand|srand|time)\(' |
     grep -vE 'sim/core/mem.c|strcpy\(out, "unlimited"\)')
 [ -z "$banned" ] || complain "calls that have no place here: $banned"
 names=$(git ls-files -co --exclude-standard '*.[ch]' | xargs -n1 basename | sort | uniq -d)

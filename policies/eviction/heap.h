@@ -21,6 +21,7 @@ struct heap_entry {
 struct heap {
     struct heap_entry *entries;
     size_t count, capacity;
+    size_t settled; /* count when entries that mean nothing were last thrown away */
 };
 
 /* The order of eviction.h: KV before snapshots; KV deeper first, snapshots shallower first. */

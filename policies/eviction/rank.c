@@ -10,6 +10,36 @@ static struct rank_mark *mark_of(const struct eviction *eviction, holding_id hol
     return (struct rank_mark *)(void *)(memory + holding * eviction->ops->holding_size);
 }
 
+static bool is_stale(const struct eviction *eviction, const struct heap *heap,
+                     const struct heap_entry *entry)
+{
+    const struct rank *rank = eviction->state;
+    const struct cache *cache = eviction->cache;
+    if (mark_of(eviction, entry->holding)->stamp != entry->stamp)
+        return true;
+    if (holding_is_kv(cache, entry->holding))
+        return cache->nodes[entry->holding].children > 0;
+    return heap == &rank->ends &&
+           !snapshot_ends_path(cache, entry->holding - cache->workload->node_count);
+}
+
+#define HEAP_SLACK 64
+
+/* Puts an entry in. Every use of a holding leaves its older entry behind, so a heap that has
+ * doubled is first cleared of those: it stays as small as what it ranks. */
+static void enter(const struct eviction *eviction, struct heap *heap, struct heap_entry entry)
+{
+    if (heap->count >= 2 * heap->settled + HEAP_SLACK) {
+        size_t before = heap->count;
+        heap->count = 0;
+        for (size_t i = 0; i < before; i++) /* in place: no more are put than were read */
+            if (!is_stale(eviction, heap, &heap->entries[i]))
+                heap_put(heap, heap->entries[i]);
+        heap->settled = heap->count;
+    }
+    heap_put(heap, entry);
+}
+
 void rank_push(struct eviction *eviction, holding_id holding)
 {
     struct rank *rank = eviction->state;
@@ -18,12 +48,12 @@ void rank_push(struct eviction *eviction, holding_id holding)
     mark->present = 1;
     struct heap_entry entry = {rank->key_of(eviction, holding), holding, ++mark->stamp};
     if (holding_is_kv(cache, holding)) {
-        heap_put(&rank->kv, entry);
+        enter(eviction, &rank->kv, entry);
         return;
     }
-    heap_put(&rank->snapshots, entry);
+    enter(eviction, &rank->snapshots, entry);
     if (cache->tracks_ends && snapshot_ends_path(cache, holding - cache->workload->node_count))
-        heap_put(&rank->ends, entry);
+        enter(eviction, &rank->ends, entry);
 }
 
 void rank_gone(struct eviction *eviction, holding_id holding)
@@ -50,19 +80,6 @@ void rank_fini(struct eviction *eviction)
     free(rank->snapshots.entries);
     free(rank->ends.entries);
     free(rank->aside);
-}
-
-static bool is_stale(const struct eviction *eviction, const struct heap *heap,
-                     const struct heap_entry *entry)
-{
-    const struct rank *rank = eviction->state;
-    const struct cache *cache = eviction->cache;
-    if (mark_of(eviction, entry->holding)->stamp != entry->stamp)
-        return true;
-    if (holding_is_kv(cache, entry->holding))
-        return cache->nodes[entry->holding].children > 0;
-    return heap == &rank->ends &&
-           !snapshot_ends_path(cache, entry->holding - cache->workload->node_count);
 }
 
 /* The first of a heap that can go, without taking it out; *found as HOLDING_NONE if none can. */

@@ -21,17 +21,19 @@ int placement_set_open(struct placement_set *out, const struct plugin *const *li
                        const char *text, uint32_t node_count, struct err *err)
 {
     *out = (struct placement_set){0};
-    char *copy = mem_strdup(text), *rest = NULL;
     int result = 0;
     size_t capacity = 0;
-    for (char *name = strtok_r(copy, "+", &rest); name && result == 0;
-         name = strtok_r(NULL, "+", &rest)) {
+    for (const char *rest = text; rest && result == 0;) {
+        size_t length = strcspn(rest, "+");
+        char *name = mem_strndup(rest, length);
         out->parts = mem_grow_zeroed(out->parts, &capacity, out->count + 1, sizeof *out->parts);
-        result = open_part(&out->parts[out->count++], list, name, node_count, err);
+        result =
+            length > 0
+                ? open_part(&out->parts[out->count++], list, name, node_count, err)
+                : err_set(err, "placement: names joined by '+' were expected, found '%s'", text);
+        free(name);
+        rest = rest[length] == '+' ? rest + length + 1 : NULL;
     }
-    if (result == 0 && out->count == 0)
-        result = err_set(err, "placement: a name was expected, found '%s'", text);
-    free(copy);
     if (result != 0)
         placement_set_close(out);
     return result;

@@ -250,7 +250,7 @@ void store_drop_snapshot(struct cache *cache, uint32_t snapshot)
     gone->stream = 0;
     gone->next = cache->snapshot_free;
     cache->snapshot_free = snapshot + 1;
-#ifndef SIM_PLANTED_FAULT /* a build that must fail the audit: tests/test_fault.sh */
+#ifndef SIM_PLANTED_FAULT /* a build that must fail the audit: tests/cli/planted_fault.sh */
     cache->live_snapshots--;
 #endif
     cache->memory.ops->snapshot_drop(&cache->memory, snapshot);

@@ -16,7 +16,7 @@ static inline uint64_t digest_u64(uint64_t digest, uint64_t word)
     return mixed ^ (mixed >> 29);
 }
 
-/* Folds bytes in as little-endian words, then their number. */
+/* Folds bytes in as words in the machine's byte order, then their number. */
 uint64_t digest_bytes(uint64_t digest, const void *bytes, size_t length);
 
 #endif

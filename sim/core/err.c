@@ -5,12 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
+/* An error is one line: what it quotes from files and command lines may hold anything. */
+static void keep_printable(struct err *err)
+{
+    for (char *c = err->text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+}
+
 int err_set(struct err *err, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
+    keep_printable(err);
     return -1;
 }
 
@@ -23,5 +32,6 @@ int err_set_errno(struct err *err, const char *format, ...)
     va_end(args);
     if (length >= 0 && (size_t)length < sizeof err->text)
         snprintf(err->text + length, sizeof err->text - (size_t)length, ": %s", strerror(saved));
+    keep_printable(err);
     return -1;
 }

@@ -312,11 +312,6 @@ void json_add_hex(struct json *parent, const char *key, uint64_t value)
     json_add_string(parent, key, digits);
 }
 
-struct json *json_add_copy(struct json *parent, const char *key, const struct json *value)
-{
-    return add(parent, key, cJSON_Duplicate(item_of(value), true));
-}
-
 void json_print(const struct json *value, bool pretty, struct text *out)
 {
     char *printed = pretty ? cJSON_Print(item_of(value)) : cJSON_PrintUnformatted(item_of(value));

@@ -63,7 +63,6 @@ void json_add_double(struct json *parent, const char *key, double value); /* fin
 void json_add_bool(struct json *parent, const char *key, bool value);
 void json_add_string(struct json *parent, const char *key, const char *value);
 void json_add_hex(struct json *parent, const char *key, uint64_t value); /* "0x0123456789abcdef" */
-struct json *json_add_copy(struct json *parent, const char *key, const struct json *value);
 void json_print(const struct json *value, bool pretty, struct text *out);
 void json_close(struct json *top);
 

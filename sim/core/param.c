@@ -170,35 +170,51 @@ static int unknown_key(const struct param *table, const char *key, const char *w
     return -1;
 }
 
+/* One "key=value", or the value alone of the first parameter. *entry is the parameter. */
+static int parse_item(const struct param *table, void *settings, char *item, bool first,
+                      const char *whose, const struct param **entry, struct err *err)
+{
+    char *equals = strchr(item, '=');
+    struct err reason;
+    if (equals)
+        *equals = '\0';
+    *entry = equals ? param_find(table, item) : table;
+    if (*item == '\0' || (!equals && (!first || !table || !table->name)))
+        return err_set(err, "%s: 'key=value' was expected, found '%s'", whose, item);
+    if (!*entry)
+        return unknown_key(table, item, whose, err);
+    if (param_set(*entry, settings, equals ? equals + 1 : item, &reason) != 0)
+        return err_set(err, "%s: %.900s", whose, reason.text);
+    return 0;
+}
+
 int param_parse_list(const struct param *table, void *settings, const char *list, const char *whose,
                      struct err *err)
 {
-    char *copy = mem_strdup(list), *rest = NULL;
-    int result = 0, index = 0;
-    for (char *item = strtok_r(copy, ",", &rest); item && result == 0;
-         item = strtok_r(NULL, ",", &rest), index++) {
-        char *equals = strchr(item, '=');
-        if (equals)
-            *equals = '\0';
-        const struct param *entry = equals ? param_find(table, item) : table;
-        struct err reason;
-        if (!equals && (index > 0 || !table || !table->name))
-            result = err_set(err, "%s: 'key=value' was expected, found '%s'", whose, item);
-        else if (!entry)
-            result = unknown_key(table, item, whose, err);
-        else if (param_set(entry, settings, equals ? equals + 1 : item, &reason) != 0)
-            result = err_set(err, "%s: %.900s", whose, reason.text);
+    uint64_t seen = 0; /* one bit for each parameter; no table has as many as 64 */
+    int result = 0;
+    for (const char *rest = list; rest && result == 0;) {
+        size_t length = strcspn(rest, ",");
+        char *item = mem_strndup(rest, length);
+        const struct param *entry = NULL;
+        result = parse_item(table, settings, item, rest == list, whose, &entry, err);
+        uint64_t bit = result == 0 ? 1ull << ((entry - table) & 63) : 0;
+        if (seen & bit)
+            result = err_set(err, "%s: '%s' is given twice", whose, entry->name);
+        seen |= bit;
+        free(item);
+        rest = rest[length] == ',' ? rest + length + 1 : NULL;
     }
-    free(copy);
     return result;
 }
 
-/* The shortest decimal that reads back as the same double. */
+/* The shortest decimal that reads back as the same double, without an exponent: '+' and ',' have
+ * other meanings where settings are joined. */
 static void print_double(double value, struct text *out)
 {
-    char digits[40];
-    for (int precision = 1; precision <= 17; precision++) {
-        snprintf(digits, sizeof digits, "%.*g", precision, value);
+    char digits[400];
+    for (int decimals = 0; decimals <= 330; decimals++) {
+        snprintf(digits, sizeof digits, "%.*f", decimals, value);
         if (strtod(digits, NULL) == value)
             break;
     }

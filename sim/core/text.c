@@ -1,5 +1,6 @@
 #include "sim/core/text.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,12 +28,11 @@ void text_printf(struct text *text, const char *format, ...)
     va_copy(again, args);
     int length = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (length > 0) {
-        size_t need = text->length + (size_t)length + 1;
-        text->data = mem_grow(text->data, &text->capacity, need, 1);
-        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
-        text->length += (size_t)length;
-    }
+    assert(length >= 0 && "a format of ours");
+    size_t need = text->length + (size_t)length + 1;
+    text->data = mem_grow(text->data, &text->capacity, need, 1);
+    vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+    text->length += (size_t)length;
     va_end(again);
 }
 
@@ -55,13 +55,16 @@ int text_read_file(struct text *text, const char *path, struct err *err)
     if (file == NULL)
         return err_set_errno(err, "open '%s'", path);
     char chunk[16384];
-    size_t got = 0;
+    size_t got = 0, before = text->length;
     text_add(text, "", 0);
     while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
         text_add(text, chunk, got);
     int failed = ferror(file);
-    if (failed)
+    if (failed) {
         err_set_errno(err, "read '%s'", path);
+        text->length = before;
+        text->data[before] = '\0';
+    }
     fclose(file);
     return failed ? -1 : 0;
 }

@@ -7,7 +7,7 @@
 #include "sim/core/err.h"
 
 struct text {
-    char *data; /* always ends in '\0' once something was added; NULL before */
+    char *data; /* ends in '\0' once anything, be it nothing, was added or printed; NULL before */
     size_t length, capacity;
 };
 

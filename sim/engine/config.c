@@ -96,10 +96,14 @@ void config_close(struct config *config)
 void config_copy(struct config *to, const struct config *from)
 {
     *to = *from;
-    char **texts[] = {&to->model,  &to->placement,   &to->eviction,
-                      &to->memory, &to->page_tokens, &to->arrival};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        *texts[i] = mem_strdup(*texts[i]);
+    for (const struct config_table *table = config_tables; table->params; table++) {
+        for (const struct param *entry = table->params; entry->name; entry++) {
+            if (entry->type != PARAM_TEXT)
+                continue;
+            char **text = (char **)(void *)((char *)config_base(to, table) + entry->offset);
+            *text = *text ? mem_strdup(*text) : NULL;
+        }
+    }
 }
 
 static const char *setting_name(const void *unused, size_t index)

@@ -26,10 +26,23 @@ struct setting {
     double value; /* conversations per second, or open conversations */
 };
 
+#define NUMBER_LEAST 1e-6
+#define NUMBER_MOST 1e9
+
 static int parse_number(const char *text, double *value, struct err *err)
 {
-    if (units_parse_double(text, value, err) != 0 || !(*value > 0))
-        return err_set(err, "arrival: a number above 0 was expected, found '%s'", text);
+    if (units_parse_double(text, value, err) != 0 || !(*value >= NUMBER_LEAST) ||
+        !(*value <= NUMBER_MOST))
+        return err_set(err, "arrival: a number from %g to %g was expected, found '%s'",
+                       NUMBER_LEAST, NUMBER_MOST, text);
+    return 0;
+}
+
+/* *sum += ns, where the whole load must end within the 584 years that 64 bits hold. */
+static int add_ns(uint64_t *sum, uint64_t ns, struct err *err)
+{
+    if (__builtin_add_overflow(*sum, ns, sum))
+        return err_set(err, "arrival: the times of the trace add up to more than 584 years");
     return 0;
 }
 
@@ -72,12 +85,14 @@ static uint64_t draw_think_ns(struct rng *rng, const struct request *request)
 }
 
 /* Fills offsets: the recorded ones, or sums of think times along each stream. */
-static void fill_offsets(const struct workload *workload, uint64_t seed, uint64_t *offset_ns)
+static int fill_offsets(const struct workload *workload, uint64_t seed, uint64_t *offset_ns,
+                        struct err *err)
 {
+    int result = 0;
     struct rng rng = rng_open(seed, "think-times");
     uint64_t *stream_end = mem_array(workload->stream_count, sizeof *stream_end);
     bool *started = mem_array(workload->stream_count, sizeof *started);
-    for (uint32_t i = 0; i < workload->request_count; i++) {
+    for (uint32_t i = 0; i < workload->request_count && result == 0; i++) {
         const struct request *request = &workload->requests[i];
         uint64_t offset = request->offset_ns;
         if (offset == TIME_UNKNOWN) {
@@ -86,7 +101,8 @@ static void fill_offsets(const struct workload *workload, uint64_t seed, uint64_
                 think = 0;
             else if (think == TIME_UNKNOWN)
                 think = draw_think_ns(&rng, request);
-            offset = stream_end[request->stream] + think;
+            offset = stream_end[request->stream];
+            result = add_ns(&offset, think, err);
         }
         started[request->stream] = true;
         stream_end[request->stream] = offset;
@@ -94,6 +110,7 @@ static void fill_offsets(const struct workload *workload, uint64_t seed, uint64_
     }
     free(stream_end);
     free(started);
+    return result;
 }
 
 static void fill_durations(const struct workload *workload, const uint64_t *offset_ns,
@@ -130,8 +147,10 @@ static int fill_starts(const struct workload *workload, const struct setting *se
             continue;
         }
         start_ns[i] = at;
-        at += setting->mode == MODE_SEQUENTIAL ? duration_ns[i] + 1
-                                               : (uint64_t)rng_exponential(&rng, gap_ns);
+        uint64_t gap = setting->mode == MODE_SEQUENTIAL ? duration_ns[i]
+                                                        : (uint64_t)rng_exponential(&rng, gap_ns);
+        if (add_ns(&at, gap, err) != 0 || add_ns(&at, 1, err) != 0)
+            return -1;
     }
     return 0;
 }
@@ -169,16 +188,20 @@ static void fill_seen(const struct workload *workload, struct schedule *schedule
     free(seen);
 }
 
-static void sort_arrivals(const struct workload *workload, const uint64_t *offset_ns,
-                          const uint64_t *start_ns, uint64_t limit, struct schedule *schedule)
+static int sort_arrivals(const struct workload *workload, const uint64_t *offset_ns,
+                         const uint64_t *start_ns, uint64_t limit, struct schedule *schedule,
+                         struct err *err)
 {
     uint32_t count = workload->request_count;
     struct sort_key *keys = mem_array(count, sizeof *keys);
     bool sorted = true;
     for (uint32_t i = 0; i < count; i++) {
         const struct request *request = &workload->requests[i];
-        keys[i] =
-            (struct sort_key){start_ns[request->conversation] + offset_ns[i], request->order, i};
+        keys[i] = (struct sort_key){start_ns[request->conversation], request->order, i};
+        if (add_ns(&keys[i].at_ns, offset_ns[i], err) != 0) {
+            free(keys);
+            return -1;
+        }
         sorted = sorted && (i == 0 || by_time(&keys[i - 1], &keys[i]) < 0);
     }
     if (!sorted)
@@ -191,6 +214,7 @@ static void sort_arrivals(const struct workload *workload, const uint64_t *offse
         schedule->arrivals[i] =
             (struct arrival){.request = keys[i].request, .at_ns = keys[i].at_ns};
     free(keys);
+    return 0;
 }
 
 int schedule_open(struct schedule **out, const struct workload *workload, const char *how,
@@ -204,15 +228,20 @@ int schedule_open(struct schedule **out, const struct workload *workload, const 
     uint64_t *offset_ns = mem_array(workload->request_count, sizeof *offset_ns);
     uint64_t *duration_ns = mem_array(workload->conversation_count, sizeof *duration_ns);
     uint64_t *start_ns = mem_array(workload->conversation_count, sizeof *start_ns);
-    fill_offsets(workload, seed, offset_ns);
-    fill_durations(workload, offset_ns, duration_ns);
-    int result = fill_starts(workload, &setting, seed, duration_ns, start_ns, err);
+    int result = fill_offsets(workload, seed, offset_ns, err);
     if (result == 0) {
-        struct schedule *schedule = mem_zalloc(sizeof *schedule);
-        schedule->how = mem_strdup(how);
-        sort_arrivals(workload, offset_ns, start_ns, limit, schedule);
+        fill_durations(workload, offset_ns, duration_ns);
+        result = fill_starts(workload, &setting, seed, duration_ns, start_ns, err);
+    }
+    struct schedule *schedule = mem_zalloc(sizeof *schedule);
+    schedule->how = mem_strdup(how);
+    if (result == 0)
+        result = sort_arrivals(workload, offset_ns, start_ns, limit, schedule, err);
+    if (result == 0) {
         fill_seen(workload, schedule);
         *out = schedule;
+    } else {
+        schedule_close(schedule);
     }
     free(offset_ns);
     free(duration_ns);

@@ -16,6 +16,10 @@ struct blockmap_slot {
 /* Runs at least this long become intervals. There are few of them, so a sorted array will do. */
 #define LONG_RUN 256u
 
+/* Numbers mostly ascend, so an interval mostly goes to the end. One that would have to move more
+ * others than this is kept block by block. */
+#define SHIFTED_MAX 4096u
+
 struct blockmap_interval {
     uint64_t space, first, count;
     struct block_entry entry; /* of the first number */
@@ -106,12 +110,12 @@ void blockmap_put(struct blockmap *map, uint64_t space, uint64_t number, struct 
 void blockmap_put_run(struct blockmap *map, uint64_t space, uint64_t first, uint64_t count,
                       struct block_entry entry, uint32_t step)
 {
-    if (count < LONG_RUN) {
+    size_t at = intervals_before(map, space, first);
+    if (count < LONG_RUN || map->interval_count - at > SHIFTED_MAX) {
         for (uint64_t i = 0; i < count; i++, entry.end += step)
             blockmap_put(map, space, first + i, entry);
         return;
     }
-    size_t at = intervals_before(map, space, first);
     map->intervals = mem_grow(map->intervals, &map->interval_capacity, map->interval_count + 1,
                               sizeof *map->intervals);
     memmove(&map->intervals[at + 1], &map->intervals[at],

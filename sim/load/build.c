@@ -140,7 +140,7 @@ static int check_request(const struct build *build, const struct build_request *
                     (unsigned long long)request->in, (unsigned long long)request->out);
     for (size_t i = 0; i < request->bound_count; i++)
         if (request->bounds[i] > request->in ||
-            (i > 0 && request->bounds[i] < request->bounds[i - 1]))
+            request->bounds[i] <= (i > 0 ? request->bounds[i - 1] : 0))
             return fail(build, err, "message bounds that ascend up to %llu were expected, found %u",
                         (unsigned long long)request->in, request->bounds[i]);
     return 0;

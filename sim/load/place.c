@@ -182,9 +182,15 @@ static uint32_t find_continued(const struct placer *placer, const struct path_bl
 static uint32_t find_linked(const struct placer *placer, const struct path_blocks *path,
                             uint64_t shared)
 {
-    uint64_t full = path->in / placer->block_tokens;
-    for (uint64_t index = shared < full ? shared : full; index-- > 1;) {
-        uint64_t number = number_at(path, index);
+    uint64_t full = path->in / placer->block_tokens, end = shared < full ? shared : full;
+    size_t run = 0;
+    uint64_t run_start = 0; /* index of the first block of that run */
+    while (run < path->run_count && run_start + path->runs[run].count < end)
+        run_start += path->runs[run++].count;
+    for (uint64_t index = end; index-- > 1;) {
+        while (index < run_start)
+            run_start -= path->runs[--run].count;
+        uint64_t number = path->runs[run].first + (index - run_start);
         struct block_entry entry = blockmap_find(&placer->prompt_ends, SPACE_TRACE, number);
         if (entry.owner == 0)
             continue;

@@ -69,7 +69,7 @@ static int check_request(const struct workload *workload, uint32_t id, struct er
         return err_set(err, "request %u: its message bounds do not exist", id);
     const uint32_t *bounds = workload_bounds(workload, request);
     for (uint32_t i = 0; i < request->bounds_count; i++)
-        if (bounds[i] > prompt || (i > 0 && bounds[i] < bounds[i - 1]))
+        if (bounds[i] > prompt || bounds[i] <= (i > 0 ? bounds[i - 1] : 0))
             return err_set(err, "request %u: its message bounds do not ascend", id);
     if (request->system_tokens >= prompt || request->waited_for > WAITED_PERSON)
         return err_set(err, "request %u: a field is out of range", id);
@@ -80,6 +80,8 @@ int workload_check(const struct workload *workload, struct err *err)
 {
     if (workload->request_count == 0 || workload->block_tokens == 0)
         return err_set(err, "a workload without requests or block size");
+    if (workload->stream_count > workload->request_count)
+        return err_set(err, "more streams than requests");
     if (check_nodes(workload, err) != 0)
         return -1;
     uint64_t prompt_tokens = 0, reply_tokens = 0;

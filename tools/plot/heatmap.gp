@@ -18,6 +18,7 @@ set border 0
 set tics scale 0
 unset grid
 unset key
+set ytics noenhanced
 set xtics rotate by (X_max > 1.5 * width ? 35 : 0) right noenhanced
 if (X_max <= 1.5 * width) { set xtics norotate center }
 dark(v) = v > V_min + 0.55 * span
