@@ -422,6 +422,16 @@ END_TEST
 
 /* ---- 4. every memory strategy, with every eviction ---- */
 
+/* The offline evictions store before they make room: not where pages have places. */
+static bool go_together(const char *memory, const char *eviction)
+{
+    size_t i = 0;
+    while (strncmp(memory, memory_list[i]->name, strlen(memory_list[i]->name)) != 0)
+        i++;
+    return !is_offline(eviction) ||
+           !(((const struct memory_ops *)(const void *)memory_list[i])->flags & MEMORY_PLACED);
+}
+
 START_TEST(test_every_memory)
 {
     struct names memories = names_of(memory_list), evictions = names_of(eviction_list);
@@ -431,6 +441,8 @@ START_TEST(test_every_memory)
         struct workload *load = build(&trace);
         for (size_t m = 0; m < memories.count; m++)
             for (size_t e = 0; e < evictions.count; e++) {
+                if (!go_together(memories.items[m], evictions.items[e]))
+                    continue;
                 struct side side = sides[seed % COUNT(sides)];
                 side.memory = memories.items[m];
                 side.page_tokens = "auto";
@@ -583,7 +595,7 @@ int main(void)
     tcase_add_loop_test(all, test_names_mean_nothing, 0, COUNT(sides));
     tcase_add_loop_test(all, test_no_memory_and_all_memory, 0, COUNT(sides));
     tcase_add_test(all, test_every_memory);
-    tcase_add_loop_test(all, test_every_parameter_counts, 0, 3);
+    tcase_add_loop_test(all, test_every_parameter_counts, 0, 2); /* memories: test_memory.c */
     tcase_add_loop_test(all, test_small_worlds, 0, 3);
     suite_add_tcase(suite, all);
     return suite_run(suite);
