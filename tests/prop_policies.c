@@ -425,11 +425,9 @@ END_TEST
 /* The offline evictions store before they make room: not where pages have places. */
 static bool go_together(const char *memory, const char *eviction)
 {
-    size_t i = 0;
-    while (strncmp(memory, memory_list[i]->name, strlen(memory_list[i]->name)) != 0)
-        i++;
     return !is_offline(eviction) ||
-           !(((const struct memory_ops *)(const void *)memory_list[i])->flags & MEMORY_PLACED);
+           (strncmp(memory, "lcm", 3) != 0 && strncmp(memory, "two", 3) != 0 &&
+            strncmp(memory, "ela", 3) != 0);
 }
 
 START_TEST(test_every_memory)
