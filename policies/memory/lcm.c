@@ -47,7 +47,7 @@ static int common_multiple(uint64_t a, uint64_t b, uint64_t *out)
         x = y;
         y = rest;
     }
-    return __builtin_mul_overflow(a / x, larger(b, 1), out) ? -1 : 0;
+    return __builtin_mul_overflow(a / x, b, out) ? -1 : 0;
 }
 
 static int init(struct memory *memory, struct err *err)
@@ -60,7 +60,8 @@ static int init(struct memory *memory, struct err *err)
     uint64_t page = memory->page_tokens * memory->kv_bytes_per_token;
     uint64_t piece = pool_ceil(memory->snapshot_bytes, pieces);
     uint64_t large = 0;
-    if (common_multiple(page, piece, &large) != 0 || lcm->at_least > UNITS_UNLIMITED / 2)
+    if (common_multiple(page, piece ? piece : page, &large) != 0 ||
+        lcm->at_least > UNITS_UNLIMITED / 2)
         return err_set(err, "memory 'lcm': there is no large page: the multiple is above 2^64");
     slabs->slab_bytes = large * larger(pool_ceil(lcm->at_least, large), 1);
     slabs->unit_bytes[SLAB_KV] = page;
