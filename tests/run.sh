@@ -2,7 +2,7 @@
 # Runs the tests of one build and adds them up: tests/run.sh BUILD_DIRECTORY [PATTERN]
 #
 # Test programs (Check) are BUILD/tests/test_* and prop_*; each prints one closing line. Scripts are
-# tests/cli/*.sh: one test each, run in an empty directory, with $SNAPSIM the program and $ROOT the
+# tests/cli/*.sh and tests/browser/*.sh: one test each, run in an empty directory, with $SNAPSIM the program and $ROOT the
 # source; status 77 is "skipped", with the reason as its last line. The last line here is
 # "N passed, N failed" (", N skipped" if there were any), and the status says whether all is well.
 set -u
@@ -64,7 +64,7 @@ for program in "$build"/tests/test_* "$build"/tests/prop_*; do
     *"$pattern"*) run_program "$program" ;;
     esac
 done
-for script in "$ROOT"/tests/cli/*.sh; do
+for script in "$ROOT"/tests/cli/*.sh "$ROOT"/tests/browser/*.sh; do
     case $script in
     *"$pattern"*) run_script "$script" ;;
     esac

@@ -10,6 +10,7 @@
 
 #include "sim/model/calib.h"
 #include "sim/model/calib_band.h"
+#include "sim/model/calib_measured.h"
 #include "tests/suite.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -526,6 +527,31 @@ START_TEST(unknown_names)
 }
 END_TEST
 
+/* Whatever is committed can be used from any directory; what is not says how to make it. */
+START_TEST(measured_names)
+{
+    struct calibration calib;
+    struct err err = {""};
+    bool has_h200 = false;
+    for (const struct calib_measured *one = calib_measured; one->name; one++) {
+        struct text name = {0};
+        text_printf(&name, "%.*s" CALIB_MEASURED_SUFFIX, (int)strcspn(one->name, "."), one->name);
+        calib = opened(name.data);
+        ck_assert(calib.provenance == CALIB_MEASURED);
+        calib_close(&calib);
+        has_h200 |= strcmp(one->name, "h200.json") == 0;
+        text_close(&name);
+    }
+    const char *missing = has_h200 ? "b300-measured" : "h200-measured";
+    ck_assert_int_ne(calib_load(&calib, missing, CALIB_TO_COST, &err), 0);
+    ck_assert_msg(strstr(err.text, "make probe && build/probe --output results/calibration/") !=
+                      NULL,
+                  "%s", err.text);
+    ck_assert(has_h200 || strstr(err.text, "results/calibration/h200.json"));
+    ck_assert_int_ne(calib_load(&calib, "-measured", CALIB_TO_COST, &err), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("calib");
@@ -542,6 +568,7 @@ int main(void)
     tcase_add_loop_test(limits, limits_of_laws, 0, COUNT(impossible));
     tcase_add_loop_test(limits, built_in, 0, 4);
     tcase_add_test(limits, unknown_names);
+    tcase_add_test(limits, measured_names);
     suite_add_tcase(suite, laws);
     suite_add_tcase(suite, limits);
     return suite_run(suite);

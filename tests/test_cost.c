@@ -1,4 +1,4 @@
-/* test_cost.c - calibration files and fits, and the times that follow for models.
+/* test_cost.c - the times that follow from calibrations for models and shardings.
  *
  * Expected times are worked out by hand from the laws of shared facts, models-and-kernels.md 4 and
  * 8, with the arithmetic beside them. */
@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "sim/model/calib.h"
-#include "sim/model/calib_band.h"
 #include "sim/model/cost.h"
 #include "sim/model/flops.h"
 #include "sim/model/presets.h"

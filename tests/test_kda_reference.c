@@ -1,6 +1,5 @@
 /* The oracle of the CUDA probe: the recurrence against the chunk form, overflow and its remedy,
  * resumption from snapshots, and what rounding a snapshot to bf16 costs. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "sim/core/mem.h"
 #include "sim/core/rng.h"
+#include "tests/suite.h"
 #include "tools/probe/kda_reference.h"
 #include "tools/probe/mla_reference.h"
 
@@ -403,9 +403,5 @@ int main(void)
     tcase_add_loop_test(tests, test_bf16_snapshot, 0, 3);
     tcase_add_test(tests, test_mla_forms_agree);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

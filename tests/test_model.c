@@ -2,7 +2,6 @@
  *
  * Every expected number is typed in from shared facts (models-and-kernels.md, serving-systems.md,
  * papers.md) or from the public source named beside it; none comes from running this code. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "sim/model/flops.h"
 #include "sim/model/model.h"
 #include "sim/model/presets.h"
+#include "tests/suite.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -590,9 +590,5 @@ static Suite *model_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(model_suite());
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(model_suite());
 }

@@ -1,7 +1,6 @@
 /* Every kernel of the CUDA probe, run through the host shim and compared with the double-precision
  * reference: each check of the table under each schedule of the shim, proof that both the shim and
  * the checks can fail, and the buffers and arguments with which a GPU would be timed. */
-#include <check.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "tests/suite.h"
 #include "tools/probe/probe_check.h"
 #include "tools/probe/probe_grid.h"
 #include "tools/probe/probe_plan.h"
@@ -261,9 +261,5 @@ int main(void)
     tcase_add_test(tests, test_work);
     tcase_add_test(tests, test_plan);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

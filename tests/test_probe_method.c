@@ -1,7 +1,5 @@
-/* The part of the CUDA probe that needs no GPU: grid, rotation, statistics, laws, refusals and the
- * calibration file, with a stand-in clock whose times follow known laws. What a stand-in says is
- * labelled simulated. */
-#include <check.h>
+/* The part of the CUDA probe that needs no GPU: laws, refusals and the calibration file, with a
+ * stand-in clock whose times follow known laws. What a stand-in says is labelled simulated. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +7,12 @@
 #include <unistd.h>
 
 #include "sim/core/json.h"
-#include "sim/core/mem.h"
 #include "sim/core/rng.h"
+#include "sim/model/calib_band.h"
+#include "tests/suite.h"
 #include "tools/probe/kda_reference.h"
+#include "tools/probe/probe_device.h"
 #include "tools/probe/probe_file.h"
-#include "tools/probe/probe_law.h"
 #include "tools/probe/probe_main.h"
 #include "tools/probe/shim_schedule.h"
 
@@ -24,14 +23,28 @@ struct stand_in {
     const struct point *point;
     const struct point *absent, *too_fast, *broken, *unwritten;
     uint32_t processes_before, processes_after;
-    bool asked_before;
+    bool asked_before, posing; /* as an H200 */
     size_t opened, closed;
 };
+
+/* Batches have a cheap piece, and a cliff below 28 KiB. */
+static double host_copy_us(const struct point *p)
+{
+    double us = 0;
+    uint64_t offset;
+    for (uint64_t i = 0; i < probe_point_piece_count(p); i++) {
+        uint64_t bytes = probe_point_piece(p, i, &offset);
+        us += p->batched && bytes < 28672 ? (double)bytes / 6e3
+                                          : (p->batched ? 0.2 : 1.0) + (double)bytes / 52e3;
+    }
+    return us;
+}
 
 static double true_us(const struct point *p)
 {
     double chains = (double)probe_point_chains(p), tokens = p->tokens;
-    double waves = ceil(chains / 132), kept = (double)probe_point_snapshots(p);
+    double waves = ceil(chains / 132);
+    double kept = p->interval > 0 ? p->sequences * floor(tokens / p->interval) : 0;
     double state = (double)probe_point_state_bytes(p) / (p->snapshot_bf16 ? 2 : 1);
     double bytes = probe_point_dram_bytes(p), flops = probe_point_flops(p);
     switch (p->kind) {
@@ -53,7 +66,7 @@ static double true_us(const struct point *p)
     case POINT_MLA_PREFILL:
         return 40 + 0.35 * p->heads + flops / 585e6;
     case POINT_HOST_COPY:
-        return 1.0 * (double)probe_point_piece_count(p) + (double)p->bytes / 52e3;
+        return host_copy_us(p);
     case POINT_GEMM:
         return 5 + fmax(flops / 750e6, bytes / 3.84e6);
     case POINT_HBM_COPY:
@@ -71,16 +84,22 @@ static double true_us(const struct point *p)
 
 static int stand_in_describe(void *self, struct device_facts *facts, struct err *err)
 {
-    (void)self;
+    const struct stand_in *clock = self;
     (void)err;
     *facts = (struct device_facts){.name = "Stand In",
+
                                    .driver = "none",
                                    .runtime = "none",
                                    .sm_count = 132,
                                    .memory_bytes = 141u * 1000000000ull,
                                    .l2_bytes = 60u << 20,
                                    .peak_bytes_per_s = 4.8e12,
-                                   .peak_bf16_flops = 989e12};
+                                   .peak_bf16_flops = 989e12,
+                                   .peak_link_bytes_per_s = 64e9};
+    if (clock->posing) {
+        snprintf(facts->name, sizeof(facts->name), "NVIDIA H200");
+        probe_device_find_peaks(facts);
+    }
     return 0;
 }
 
@@ -132,7 +151,7 @@ static struct probe_clock stand_in_interface(struct stand_in *clock)
 {
     clock->rng = rng_open(1, "stand-in clock");
     return (struct probe_clock){
-        clock,         "simulated",     stand_in_describe, stand_in_condition,
+        clock,         clock->posing,   stand_in_describe, stand_in_condition,
         stand_in_open, stand_in_sample, stand_in_close};
 }
 
@@ -180,129 +199,23 @@ static int run_all(struct run *run, const struct grid *grid, struct stand_in *cl
     return probe_measure_open(run, grid, &interface, &options, err);
 }
 
-START_TEST(test_statistics)
+static double value_of(const struct calibration *calib, const char *law_name, const char *term)
 {
-    double samples[] = {5, 1, 4, 2, 3};
-    struct stats stats = probe_stats_of(samples, 5);
-    ck_assert_double_eq(stats.median, 3);
-    ck_assert_double_eq_tol(stats.p10, 1.4, 1e-12);
-    ck_assert_double_eq_tol(stats.p90, 4.6, 1e-12);
-    ck_assert_double_eq(stats.least, 1);
-    ck_assert_double_eq(stats.most, 5);
-    ck_assert_double_eq_tol(probe_stats_spread(&stats), 3.2 / 3, 1e-12);
-    double even[] = {4, 1}, one[] = {7};
-    ck_assert_double_eq(probe_stats_of(even, 2).median, 2.5);
-    ck_assert_double_eq(probe_stats_of(one, 1).p90, 7);
-}
-END_TEST
-
-START_TEST(test_grid)
-{
-    struct grid full, quick;
-    probe_grid_open(&full, false);
-    probe_grid_open(&quick, true);
-    printf("full: %zu points, %.0f s; quick: %zu points, %.0f s\n", full.count,
-           probe_grid_estimate_s(&full), quick.count, probe_grid_estimate_s(&quick));
-    ck_assert_double_lt(probe_grid_estimate_s(&full), 360);
-    ck_assert_double_lt(probe_grid_estimate_s(&quick), 60);
-    bool seen[2][POINT_KINDS] = {{false}};
-    char **names = mem_array(full.count, sizeof(char *));
-    for (size_t i = 0; i < full.count; i++) {
-        const struct point *point = &full.points[i];
-        struct text name = {0};
-        probe_point_print(point, &name);
-        names[i] = name.data;
-        for (size_t j = 0; j < i; j++)
-            ck_assert_str_ne(names[i], names[j]);
-        seen[0][point->kind] = true;
-        seen[1][point->kind] = seen[1][point->kind] || point->quick;
-        /* More than four L2 caches lie between two uses of the same bytes, and every set of
-         * buffers is used in every sample. */
-        if (probe_point_facts(point->kind)->on_device) {
-            uint32_t sets = probe_grid_rotation(point, 60u << 20);
-            ck_assert_msg(sets * probe_point_dram_bytes(point) > 4.0 * (60u << 20), "%s", names[i]);
-            ck_assert_uint_ge(probe_grid_launches(point, 60u << 20), sets);
-        }
-        uint64_t offset, covered = 0;
-        for (uint64_t p = 0; point->kind == POINT_HOST_COPY && p < probe_point_piece_count(point);
-             p++) {
-            uint64_t bytes = probe_point_piece(point, p, &offset);
-            ck_assert_uint_eq(offset, covered);
-            covered += bytes;
-        }
-        if (point->kind == POINT_HOST_COPY)
-            ck_assert_uint_eq(covered, point->bytes);
-    }
-    for (size_t k = 0; k < POINT_KINDS; k++)
-        ck_assert_msg(seen[0][k] && seen[1][k], "no point of %s",
-                      probe_point_facts((enum point_kind)k)->name);
-    for (size_t i = 0; i < full.count; i++)
-        free(names[i]);
-    free(names);
-    probe_grid_close(&full);
-    probe_grid_close(&quick);
-}
-END_TEST
-
-/* Section 8 and section 1.2 of the facts: K3 at TP8 copies 69 x 814,080 bytes, one sequence of
- * decode at TP1 moves 2 x 6,291,456 bytes of state. */
-START_TEST(test_bytes)
-{
-    struct point tp8 = {.kind = POINT_HOST_COPY, .heads = 12, .key_heads = 12, .layers = 69};
-    ck_assert_uint_eq(probe_point_state_bytes(&tp8), 786432);
-    ck_assert_uint_eq(probe_point_window_bytes(&tp8), 27648);
-    tp8.bytes = 69 * 814080u;
-    tp8.layer_parts = 2;
-    ck_assert_uint_eq(probe_point_piece_count(&tp8), 138);
-    struct point decode = {
-        .kind = POINT_KDA_DECODE, .heads = 96, .key_heads = 96, .sequences = 1, .tokens = 1};
-    ck_assert_double_eq_tol(probe_point_dram_bytes(&decode), 2 * 6291456.0, 130e3);
-    struct point prefill = {.kind = POINT_MLA_PREFILL, .heads = 96, .tokens = 8192};
-    ck_assert_double_eq_tol(probe_point_flops(&prefill) * 24, 49.5e12, 0.05e12);
-    struct point absorbed = {
-        .kind = POINT_MLA_DECODE, .heads = 96, .sequences = 1, .context = 1000};
-    ck_assert_double_eq_tol(probe_point_flops(&absorbed) * 24, 5.01e9, 0.01e9);
-    struct point chunk = {.kind = POINT_KDA_PREFILL, .heads = 1, .sequences = 1, .tokens = 1};
-    ck_assert_double_eq(probe_point_flops(&chunk), 98304);
-}
-END_TEST
-
-START_TEST(test_least_squares)
-{
-    double factor[6][LAW_TERMS] = {{0}}, us[6], c[LAW_TERMS];
-    for (int i = 0; i < 6; i++) {
-        factor[i][0] = 1;
-        factor[i][1] = i;
-        factor[i][2] = 1e9 * i * i;
-        us[i] = 2 + 3 * i + 0.5 * i * i;
-    }
-    ck_assert_double_le(probe_law_solve((const double(*)[LAW_TERMS])factor, us, 6, 3, c), 1e-20);
-    ck_assert_double_eq_tol(c[0], 2, 1e-6);
-    ck_assert_double_eq_tol(c[1], 3, 1e-6);
-    ck_assert_double_eq_tol(c[2] * 1e9, 0.5, 1e-6);
-    /* Falling times would need a negative slope: the best that is allowed is a constant. */
-    for (int i = 0; i < 6; i++)
-        us[i] = 10 - i;
-    probe_law_solve((const double(*)[LAW_TERMS])factor, us, 6, 2, c);
-    ck_assert_double_eq(c[1], 0);
-    ck_assert_double_gt(c[0], 5);
-    /* Two equal columns: one of them will do. */
-    for (int i = 0; i < 6; i++)
-        factor[i][1] = 1;
-    ck_assert_double_lt(probe_law_solve((const double(*)[LAW_TERMS])factor, us, 6, 2, c), 1);
-}
-END_TEST
-
-static double value_of(const struct run *run, const char *law_name, const char *term)
-{
-    for (size_t i = 0; i < probe_law_count(); i++) {
-        const struct law *law = probe_law_at(i);
-        struct law_fit fit = probe_law_fit(law, run);
-        for (size_t t = 0; t < LAW_TERMS && law->term[t].name != NULL; t++)
-            if (strcmp(law->name, law_name) == 0 && strcmp(law->term[t].name, term) == 0)
-                return fit.points > 0 && fit.known[t] ? fit.value[t] : NAN;
+    for (int i = 0; i < CALIB_LAWS; i++) {
+        enum calib_law_id id = (enum calib_law_id)i;
+        const struct calib_law_facts *facts = calib_law_facts(id);
+        for (size_t t = 0; t < calib_law_terms(id); t++)
+            if (strcmp(facts->name, law_name) == 0 && strcmp(facts->term[t].name, term) == 0)
+                return calib->law[id].term[t].known ? calib->law[id].term[t].value : NAN;
     }
     return NAN;
+}
+
+static void fit_run(struct calibration *calib, const struct run *run)
+{
+    struct err err;
+    int result = probe_file_open(calib, run, "run", "2026-11-29T00:00:00Z", "test", &err);
+    ck_assert_msg(result == 0, "%s", err.text);
 }
 
 /* From noisy times back to the laws that made them. */
@@ -310,6 +223,7 @@ START_TEST(test_laws_return)
 {
     struct grid grid;
     struct run run;
+    struct calibration calib;
     struct err err;
     struct stand_in clock = {.noise = 0.02};
     struct light_checks light = light_checks();
@@ -335,19 +249,30 @@ START_TEST(test_laws_return)
                 {"mla_prefill", "peak", 585, 0.03},
                 {"host_to_device", "rate", 52, 0.05},
                 {"host_to_device", "per_piece", 1, 0.05},
-                {"device_to_host_batched", "per_piece", 1, 0.05},
+                {"device_to_host", "small_rate", NAN, 0},
+                {"device_to_host_batched", "per_piece", 0.2, 0.1},
+                {"device_to_host_batched", "rate", 52, 0.05},
+                {"device_to_host_batched", "small_rate", 6, 0.03},
+                {"device_to_host_batched", "small_below", 28672, 0},
+                {"host_to_device_batched", "small_rate", 6, 0.03},
+                {"host_to_device_batched", "small_below", 28672, 0},
                 {"gemm_bf16_small", "rate", 3.84, 0.05},
                 {"gemm_bf16_large", "peak", 750, 0.05}};
+    fit_run(&calib, &run);
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
-        double got = value_of(&run, want[i].law, want[i].term);
-        ck_assert_msg(fabs(got / want[i].value - 1) <= want[i].tolerance, "%s %s: %g, not %g",
-                      want[i].law, want[i].term, got, want[i].value);
+        double got = value_of(&calib, want[i].law, want[i].term);
+        ck_assert_msg(isnan(got) == isnan(want[i].value) &&
+                          !(fabs(got / want[i].value - 1) > want[i].tolerance),
+                      "%s %s: %g, not %g", want[i].law, want[i].term, got, want[i].value);
     }
+    calib_close(&calib);
     probe_measure_close(&run);
     /* The cost of snapshots is a small difference of large times: only without noise exactly. */
     clock = (struct stand_in){.noise = 0};
     ck_assert_int_eq(run_all(&run, &grid, &clock, &light, &err), 0);
-    ck_assert_double_eq_tol(value_of(&run, "snapshot_emit", "rate"), 3.0, 0.01);
+    fit_run(&calib, &run);
+    ck_assert_double_eq_tol(value_of(&calib, "snapshot_emit", "rate"), 3.0, 0.01);
+    calib_close(&calib);
     probe_measure_close(&run);
     probe_grid_close(&grid);
 }
@@ -368,7 +293,7 @@ START_TEST(test_refusals)
     struct {
         struct stand_in clock;
         const char *says;
-    } cases[] = {{{.too_fast = copy}, "peak"},
+    } cases[] = {{{.too_fast = copy}, "but the memory of a Stand In allows"},
                  {{.broken = copy}, "illegal memory access"},
                  {{.unwritten = copy}, "unwritten"},
                  {{.processes_before = 2}, "2 other processes"},
@@ -400,7 +325,8 @@ START_TEST(test_refusals)
 }
 END_TEST
 
-/* Every value of a stand-in's file says simulated, none says measured. */
+/* Every value of a stand-in's file says simulated, none says measured; snapsim reads the file as
+ * the same calibration, fits the same laws, and takes no times from it. */
 START_TEST(test_file)
 {
     struct grid grid;
@@ -408,46 +334,78 @@ START_TEST(test_file)
     struct err err;
     struct stand_in clock = {.noise = 0.01};
     struct light_checks light = light_checks();
-    probe_grid_open(&grid, false);
+    probe_grid_open(&grid, _i == 1);
     clock.absent = &grid.points[grid.count - 1];
     ck_assert_int_eq(run_all(&run, &grid, &clock, &light, &err), 0);
     struct text file = {0}, again = {0};
-    probe_file_print(&run, "stand-in", "2026-11-29T00:00:00Z", "test", &file);
-    probe_file_print(&run, "stand-in", "2026-11-29T00:00:00Z", "test", &again);
-    ck_assert_str_eq(file.data, again.data);
+    const char *date = "2026-11-29T00:00:00Z";
+    ck_assert_int_eq(probe_file_print(&run, "stand-in", date, "test", &file, &err), 0);
     ck_assert_ptr_null(strstr(file.data, "\"measured\""));
-    struct json_document document;
-    ck_assert_msg(json_open_text(&document, "file", file.data, &err) == 0, "%s", err.text);
-    uint64_t schema = 0;
-    ck_assert_int_eq(json_u64(json_get(document.top, "schema"), &schema), 0);
-    ck_assert_uint_eq(schema, PROBE_FILE_SCHEMA);
-    ck_assert_str_eq(json_string(json_get(document.top, "kind")), "calibration");
-    ck_assert_str_eq(json_string(json_get(document.top, "provenance")), "simulated");
-    size_t points = 0, absent = 0;
-    const struct json *point = json_first(json_get(document.top, "points"));
-    for (; point != NULL; point = json_next(point)) {
-        points++;
-        absent += json_get(point, "absent") != NULL;
-        if (json_get(point, "absent") == NULL) {
-            ck_assert_str_eq(json_string(json_get(point, "provenance")), "simulated");
-            ck_assert_double_gt(json_double(json_get(json_get(point, "time_us"), "median")), 0);
-        }
-    }
-    ck_assert_uint_eq(points, grid.count);
-    ck_assert_uint_eq(absent, 1);
-    const struct json *laws = json_get(document.top, "laws");
-    for (size_t i = 0; i < probe_law_count(); i++) {
-        const struct json *law = json_get(laws, probe_law_at(i)->name);
-        ck_assert_msg(law != NULL, "no law %s", probe_law_at(i)->name);
-        const struct json *value = json_first(json_get(law, "coefficients"));
-        for (; value != NULL; value = json_next(value)) {
-            ck_assert_str_eq(json_string(json_get(value, "provenance")), "simulated");
-            ck_assert_ptr_nonnull(json_string(json_get(value, "unit")));
-        }
-    }
-    json_close_document(&document);
+    ck_assert_ptr_null(strstr(file.data, "\"published\""));
+    struct calibration calib;
+    ck_assert_int_ne(calib_read_text(&calib, "file", file.data, CALIB_TO_COST, &err), 0);
+    ck_assert_msg(strstr(err.text, "simulated values come from a stand-in") != NULL, "%s",
+                  err.text);
+    int result = calib_read_text(&calib, "file", file.data, CALIB_TO_LOOK, &err);
+    ck_assert_msg(result == 0, "%s", err.text);
+    ck_assert(calib.provenance == CALIB_SIMULATED);
+    ck_assert_uint_eq(calib.point_count, grid.count);
+    ck_assert_str_eq(calib.point[grid.count - 1].absent, "not on a stand-in");
+    ck_assert_uint_eq(calib.check_count, light.count);
+    ck_assert_double_eq(calib.device.pcie.value, 64);
+    calib_print(&calib, &again);
+    ck_assert_str_eq(file.data, again.data);
+    text_clear(&again);
+    ck_assert_msg(calib_fit_all(&calib, &err) == 0, "%s", err.text);
+    calib_print(&calib, &again);
+    ck_assert_str_eq(file.data, again.data);
+    calib_close(&calib);
     text_close(&file);
     text_close(&again);
+    probe_measure_close(&run);
+    probe_grid_close(&grid);
+}
+END_TEST
+
+/* If a GPU gave these times, its file would be used: every law that the probe is to measure is
+ * there and possible, every band finds its points, and the peaks are those of the data sheet. */
+START_TEST(test_file_of_a_gpu)
+{
+    struct grid grid;
+    struct run run;
+    struct err err;
+    struct stand_in clock = {.noise = 0.01, .posing = true};
+    struct light_checks light = light_checks();
+    probe_grid_open(&grid, false);
+    ck_assert_msg(run_all(&run, &grid, &clock, &light, &err) == 0, "%s", err.text);
+    struct text file = {0};
+    const char *date = "2026-11-29T00:00:00Z";
+    ck_assert_int_eq(probe_file_print(&run, "h200", date, "test", &file, &err), 0);
+    struct calibration calib;
+    int result = calib_read_text(&calib, "file", file.data, CALIB_TO_COST, &err);
+    ck_assert_msg(result == 0, "%s", err.text);
+    const struct calib_device *device = &calib.device;
+    const struct calib_value *peaks[] = {&device->peak_bandwidth, &device->peak_bf16,
+                                         &device->pcie};
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert(peaks[i]->known && peaks[i]->provenance == CALIB_PUBLISHED);
+        ck_assert_str_eq(peaks[i]->source, "data sheet of NVIDIA H200");
+    }
+    for (int i = 0; i < CALIB_LAWS; i++) {
+        enum calib_law_id law = (enum calib_law_id)i;
+        bool elsewhere = law == LAW_KDA_PREFILL_FLA || law == LAW_MAMBA_PREFILL ||
+                         law == LAW_KDA_DECODE_FUSED || law == LAW_MAMBA_DECODE ||
+                         law == LAW_GQA_DECODE || law == LAW_GQA_PREFILL ||
+                         law == LAW_GEMM_FP8_LARGE;
+        ck_assert_msg(calib_law_complete(&calib, law) != elsewhere, "%s",
+                      calib_law_facts(law)->name);
+    }
+    for (size_t i = 0; i < calib_band_count(); i++) {
+        struct band band = calib_band_at(&calib, i);
+        ck_assert_msg(band.verdict != BAND_ABSENT && !band.from_law, "%s", band.name);
+    }
+    calib_close(&calib);
+    text_close(&file);
     probe_measure_close(&run);
     probe_grid_close(&grid);
 }
@@ -467,6 +425,25 @@ static int command(struct stand_in *clock, const char *const *words, char *out, 
     out[fread(out, 1, size - 1, file)] = '\0';
     fclose(file);
     return status;
+}
+
+/* tests/run.sh says where the program is: it must read the file, and fit the same laws to it. */
+static void check_program_reads(const char *path)
+{
+    const char *program = getenv("SNAPSIM");
+    if (program == NULL)
+        return;
+    static const char *const commands[] = {
+        "'%s' calib show '%s' --format json | cmp -s - '%s'",
+        "'%s' calib fit '%s' --format json | cmp -s - '%s'",
+        "'%s' calib diff '%s' '%s' --format json | grep -q hbm_copy",
+        "'%s' calib check '%s' | grep -q '; 0 faster than the device' # '%s'",
+        "! '%s' cost --calib '%s' 2>&1 | grep -qv 'cannot be used' # '%s'"};
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        char line[1024];
+        snprintf(line, sizeof(line), commands[i], program, path, path);
+        ck_assert_msg(system(line) == 0, "%s", line);
+    }
 }
 
 /* The command as a whole; its checks are the real ones, through the shim. */
@@ -494,6 +471,9 @@ START_TEST(test_command)
     ck_assert_uint_eq(clock.opened, 0);
     const char *neither[] = {"--check", "--output", path, NULL};
     ck_assert_int_eq(command(&clock, neither, out, sizeof(out)), 2);
+    const char *nowhere[] = {"--quick", "--output", "missing/h200.json", NULL};
+    ck_assert_int_eq(command(&clock, nowhere, out, sizeof(out)), 2);
+    ck_assert_ptr_nonnull(strstr(out, "--output: write into 'missing/': No such file"));
     const char *refused[] = {"--quick", "--only", "conv_update", "--output", path, NULL};
     clock = (struct stand_in){.processes_before = 1};
     ck_assert_int_eq(command(&clock, refused, out, sizeof(out)), 1);
@@ -507,6 +487,7 @@ START_TEST(test_command)
     ck_assert_str_eq(json_string(json_get(document.top, "name")), "stand-in-simulated");
     ck_assert_str_eq(json_string(json_get(document.top, "provenance")), "simulated");
     json_close_document(&document);
+    check_program_reads(path);
     unlink(path);
 }
 END_TEST
@@ -516,18 +497,11 @@ int main(void)
     Suite *suite = suite_create("probe_method");
     TCase *tests = tcase_create("method");
     tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, test_statistics);
-    tcase_add_test(tests, test_grid);
-    tcase_add_test(tests, test_bytes);
-    tcase_add_test(tests, test_least_squares);
     tcase_add_test(tests, test_laws_return);
     tcase_add_test(tests, test_refusals);
-    tcase_add_test(tests, test_file);
+    tcase_add_loop_test(tests, test_file, 0, 2);
+    tcase_add_test(tests, test_file_of_a_gpu);
     tcase_add_test(tests, test_command);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

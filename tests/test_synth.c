@@ -2,7 +2,6 @@
  * traces/README.md (those of kv-cache-tester/v8), and the same workload from both outputs. */
 #include "traces/synth.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "sim/core/json.h"
 #include "sim/core/mem.h"
 #include "sim/load/workload.h"
+#include "tests/suite.h"
 #include "traces/open.h"
 
 /* One request as a line tells it. */
@@ -552,9 +552,5 @@ int main(void)
     tcase_add_loop_test(tcase, text_and_calls_are_the_same_load, 0, count);
     tcase_add_test(tcase, impossible_options_are_refused);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

@@ -17,6 +17,14 @@ const char *trace_format_name(const void *table, size_t index)
     return index == 0 ? COMPILED_NAME : NULL;
 }
 
+const char *trace_format_summary(size_t index)
+{
+    for (size_t i = 0; trace_formats[i]; i++, index--)
+        if (index == 0)
+            return trace_formats[i]->summary;
+    return index == 0 ? COMPILED_SUMMARY : NULL;
+}
+
 static void print_format_names(struct text *out)
 {
     const char *name = NULL;

@@ -25,5 +25,6 @@ int trace_check_format(const char *name, struct err *err) MUST_CHECK;
 /* The names of all formats, compiled included; NULL behind the last. table is ignored: the shape is
  * that of text_nearest(). */
 const char *trace_format_name(const void *table, size_t index);
+const char *trace_format_summary(size_t index); /* one line about it */
 
 #endif

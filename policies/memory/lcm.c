@@ -42,6 +42,10 @@ static uint64_t larger(uint64_t a, uint64_t b)
 static int common_multiple(uint64_t a, uint64_t b, uint64_t *out)
 {
     uint64_t x = a, y = b;
+    if (b == 0) { /* no recurrent layers: large pages of KV alone */
+        *out = a;
+        return 0;
+    }
     while (y > 0) {
         uint64_t rest = x % y;
         x = y;
@@ -60,8 +64,7 @@ static int init(struct memory *memory, struct err *err)
     uint64_t page = memory->page_tokens * memory->kv_bytes_per_token;
     uint64_t piece = pool_ceil(memory->snapshot_bytes, pieces);
     uint64_t large = 0;
-    if (common_multiple(page, piece ? piece : page, &large) != 0 ||
-        lcm->at_least > UNITS_UNLIMITED / 2)
+    if (common_multiple(page, piece, &large) != 0 || lcm->at_least > UNITS_UNLIMITED / 2)
         return err_set(err, "memory 'lcm': there is no large page: the multiple is above 2^64");
     slabs->slab_bytes = large * larger(pool_ceil(lcm->at_least, large), 1);
     slabs->unit_bytes[SLAB_KV] = page;

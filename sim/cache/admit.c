@@ -141,7 +141,8 @@ static bool reduce(struct cache *cache, struct plan *plan)
         plan->first++;
         cache->counters.snapshots_refused++;
     }
-    choose_kv_end(cache, plan); /* it may have been a snapshot's that was given up */
+    if (plan->first > 0) /* the end may have been that of a snapshot that was given up */
+        choose_kv_end(cache, plan);
     struct memory_need need = {cache_pages(cache, 0, plan->kv_end, true), consumed,
                                cache->live_states};
     if (cache->memory.ops->fits_empty(&cache->memory, need))

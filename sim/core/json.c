@@ -128,8 +128,9 @@ static int parse(struct json_document *document, struct err *err)
     cJSON *top = cJSON_ParseWithOpts(document->source.data, &end, true);
     if (top == NULL) {
         unsigned line = line_at(document->source.data, end);
-        return err_set(err, "%s:%u: JSON was expected, found '%.20s'", document->path, line,
-                       *end ? end : "end of file");
+        int shown = (int)strcspn(end, "\r\n"); /* an error is one line */
+        return err_set(err, "%s:%u: JSON was expected, found '%.*s'", document->path, line,
+                       *end ? (shown < 20 ? shown : 20) : 11, *end ? end : "end of file");
     }
     document->top = value_of(top);
     return refuse_duplicates(document, top, err);

@@ -21,8 +21,8 @@ int text_read_file(struct text *text, const char *path, struct err *err) MUST_CH
 
 /* Writes a file by temporary name and rename, so that a reader sees the old one or all of the new
  * one. On any failure the temporary file is removed and the old file is untouched. What is there
- * and is no regular file, as /dev/stdout, a pipe or a link, is written to: to rename a file over it
- * would destroy it. */
+ * and is no regular file, as /dev/stdout, a pipe or a link, is written to: to rename a file over
+ * it would destroy it. */
 int text_write_file(const char *path, const void *bytes, size_t length, struct err *err) MUST_CHECK;
 
 /* The name in a table of strings that is nearest to a misspelt one, or NULL if none is near.

@@ -143,6 +143,8 @@ int config_read(struct config *config, const struct json_document *document,
 {
     int result = 0;
     struct text value = {0};
+    if (!json_is_object(object))
+        return json_fail(document, object, err, "an object of settings was expected");
     for (const struct json *item = json_first(object); item && result == 0;
          item = json_next(item)) {
         struct err reason;
@@ -170,6 +172,34 @@ static void write_setting(const struct param *entry, const void *base, struct js
         json_add_string(parent, entry->name, value.data ? value.data : "");
     }
     text_close(&value);
+}
+
+static bool is_listed(const char *name, const char *list)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; at && (at = strstr(at, name)) != NULL; at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+void config_print_changed(const struct config *config, const char *always, const char *before,
+                          const char *between, struct text *out)
+{
+    struct config defaults;
+    config_open(&defaults);
+    for (const struct config_table *table = config_tables; table->params; table++) {
+        for (const struct param *entry = table->params; entry->name; entry++) {
+            struct text mine = {0}, usual = {0};
+            param_print_value(entry, config_const_base(config, table), &mine);
+            param_print_value(entry, config_const_base(&defaults, table), &usual);
+            if (is_listed(entry->name, always) || strcmp(mine.data, usual.data) != 0)
+                text_printf(out, "%s%s%s%s", before, entry->name, between, mine.data);
+            text_close(&mine);
+            text_close(&usual);
+        }
+    }
+    config_close(&defaults);
 }
 
 void config_write(const struct config *config, struct json *parent)

@@ -67,6 +67,11 @@ int config_set(struct config *config, const char *name, const char *value,
 int config_read(struct config *config, const struct json_document *document,
                 const struct json *object, struct err *err) MUST_CHECK;
 
+/* Appends the settings that are not at their defaults, and those named in `always` (space between
+ * names; may be NULL), each as before, name, between, value: " --capacity 64GiB". */
+void config_print_changed(const struct config *config, const char *always, const char *before,
+                          const char *between, struct text *out);
+
 void config_write(const struct config *config, struct json *parent); /* every setting */
 
 struct build_options config_build_options(const struct config *config);

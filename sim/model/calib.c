@@ -2,10 +2,12 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "sim/model/calib_measured.h"
 
 static const char *const provenances[CALIB_PROVENANCES] = {"published", "assumed", "measured",
                                                            "simulated"};
@@ -16,11 +18,32 @@ const char *calib_provenance_name(enum calib_provenance provenance)
     return provenances[provenance];
 }
 
+/* stem: how long the name is without its suffix. */
+static int load_measured(struct calibration *out, const char *name, size_t stem, enum calib_use use,
+                         struct err *err)
+{
+    char path[ERR_TEXT_SIZE];
+    for (const struct calib_measured *one = calib_measured; one->name; one++)
+        if (strncmp(one->name, name, stem) == 0 && strcmp(one->name + stem, ".json") == 0) {
+            snprintf(path, sizeof path, CALIB_MEASURED_FOLDER "/%.200s", one->name);
+            return calib_read_text(out, path, one->text, use, err);
+        }
+    int shown = stem < 100 ? (int)stem : 100;
+    return err_set(err,
+                   "there is no calibration '%.100s': nobody has measured one yet; on a machine "
+                   "with that GPU, make probe && build/probe --output " CALIB_MEASURED_FOLDER
+                   "/%.*s.json, then build again",
+                   name, shown, name);
+}
+
 int calib_load(struct calibration *out, const char *name_or_path, enum calib_use use,
                struct err *err)
 {
     if (strchr(name_or_path, '/') || strstr(name_or_path, ".json"))
         return calib_read_file(out, name_or_path, use, err);
+    size_t length = strlen(name_or_path), suffix = strlen(CALIB_MEASURED_SUFFIX);
+    if (length > suffix && strcmp(name_or_path + length - suffix, CALIB_MEASURED_SUFFIX) == 0)
+        return load_measured(out, name_or_path, length - suffix, use, err);
     return calib_open_builtin(out, name_or_path, err);
 }
 
@@ -113,7 +136,8 @@ void calib_point_print(const struct calib_point *point, struct text *out)
     const struct {
         const char *name;
         uint64_t value;
-    } fields[] = {{"heads", shape->heads},
+    } fields[] = {{"tp", shape->tp},
+                  {"heads", shape->heads},
                   {"sequences", shape->sequences},
                   {"tokens", shape->tokens},
                   {"context", shape->context},

@@ -109,7 +109,8 @@ enum calib_use {
     CALIB_TO_COST  /* refuses simulated values, and what is faster than the device */
 };
 
-/* A name of a built-in calibration, or a file if there is a '/' or a ".json" in it. */
+/* A name of a built-in calibration, NAME-measured for one that was committed (calib_measured.h), or
+ * a file if there is a '/' or a ".json" in it. */
 int calib_load(struct calibration *out, const char *name_or_path, enum calib_use use,
                struct err *err) MUST_CHECK;
 void calib_close(struct calibration *calib);
@@ -140,7 +141,7 @@ double calib_law_us(const struct calibration *calib, enum calib_law_id law,
 int calib_point_law(const struct calib_point *point);
 bool calib_point_us(const struct calibration *calib, const struct calib_point *point, double *us);
 
-/* "kda_prefill kimi-k3 heads=12 sequences=1 tokens=8192". */
+/* "kda_prefill kimi-k3 tp=8 heads=12 sequences=1 tokens=8192". */
 void calib_point_print(const struct calib_point *point, struct text *out);
 
 /* Physical limits (calib_limit.c): -1 if something is faster than the device, err says what. */
@@ -150,7 +151,7 @@ int calib_limit_law(const struct calib_device *device, enum calib_law_id id,
                     const struct calib_law *law, struct err *err) MUST_CHECK;
 
 /* Fits (calib_fit.c): coefficients of at least zero that make the squared relative errors of a
- * law's points least. */
+ * law's points least; then no rate above the device's peak. */
 struct calib_fit {
     size_t points; /* 0: too few, or no solution; then nothing else is set */
     double value[CALIB_TERMS];

@@ -153,14 +153,15 @@ static bool time_at(const struct calibration *calib, enum calib_kernel kernel,
     return calib_point_us(calib, &wanted, us);
 }
 
-/* The laws that facts 8 gives as expectation, H200 and H100. */
+/* The laws that facts 8 gives as expectation, for the convolution those of 4.2; H200 and H100. */
 static double facts_us(enum calib_kernel kernel, const struct calib_shape *shape, int column)
 {
     static const double kv_token[2] = {0.265e-3, 0.378e-3};
+    static const double conv[2][2] = {{10, 0.000587}, {9.2, 0.00066}};
     double looks = (double)shape->sequences * (double)shape->context;
     double chains = (double)shape->heads * (double)shape->sequences;
     if (kernel == CALIB_CONV_PREFILL)
-        return 10 + 0.000587 * chains * (double)shape->tokens;
+        return conv[column][0] + conv[column][1] * chains * (double)shape->tokens;
     double moving = kv_token[column] * looks;
     double counting = 2.0 * (double)shape->heads * 1088 * looks / 590e6;
     return 20 + (moving > counting ? moving : counting);

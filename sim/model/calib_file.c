@@ -80,14 +80,15 @@ static int read_u64(const struct reader *reader, const struct json *object, cons
                      "%s: a whole number was expected", key);
 }
 
-/* A finite number of at least zero, or above it. */
+/* A number of at least zero, or above it. From 1e-12 (what is divided by) to 1e24, so that no time
+ * can overflow. */
 static int read_double(const struct reader *reader, const struct json *object, const char *key,
                        bool above_zero, double *out)
 {
     const struct json *value = json_get(object, key);
     if (value && json_is_number(value)) {
         *out = json_double(value);
-        if (*out > 0 || (*out == 0 && !above_zero))
+        if (*out >= (above_zero ? 1e-12 : 0) && *out <= 1e24)
             return 0;
     }
     return json_fail(reader->document, value ? value : place_of(object), reader->err,

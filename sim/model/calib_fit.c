@@ -229,6 +229,25 @@ static double error_of(const struct samples *samples, size_t p, const double c[C
     return relative_error(samples, p, c);
 }
 
+/* No rate is above the device's peak: work that hides behind other work (snapshots behind a serial
+ * chain) would seem to move faster, and what is extrapolated from that would be impossible. */
+static void bound_rates(const struct calib_device *device, const struct calib_law_facts *facts,
+                        size_t terms, double c[CALIB_TERMS])
+{
+    for (size_t term = 0; term < terms; term++) {
+        const char *unit = facts->term[term].unit;
+        double peak = 0;
+        if (strcmp(unit, "TB/s") == 0 && device->peak_bandwidth.known)
+            peak = device->peak_bandwidth.value;
+        else if (strcmp(unit, "TFLOPS") == 0 && device->peak_bf16.known)
+            peak = device->peak_bf16.value * (facts->kernel == CALIB_GEMM_FP8 ? 2 : 1);
+        else if (strcmp(unit, "GB/s") == 0 && device->pcie.known)
+            peak = device->pcie.value;
+        if (peak > 0 && c[term] < facts->term[term].scale / peak)
+            c[term] = facts->term[term].scale / peak;
+    }
+}
+
 static void finish(const struct samples *samples, const struct calib_law_facts *facts,
                    const double c[CALIB_TERMS], struct calib_fit *fit)
 {
@@ -258,6 +277,7 @@ struct calib_fit calib_fit_law(const struct calibration *calib, enum calib_law_i
     if (samples.terms > 0 && isfinite(solve(&samples, c))) {
         if (facts->cliff)
             fit_cliff(&samples, facts, c, &fit);
+        bound_rates(&calib->device, facts, samples.terms, c);
         finish(&samples, facts, c, &fit);
     }
     release(&samples);

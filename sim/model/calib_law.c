@@ -82,14 +82,15 @@ static bool takes_to_host(const struct calib_shape *one)
     return one->to_host && !one->batched;
 }
 
+/* Where states and windows are pieces of their own, they stand on both sides of the cliff. */
 static bool takes_to_device_batched(const struct calib_shape *one)
 {
-    return !one->to_host && one->batched;
+    return !one->to_host && one->batched && one->layer_parts != 2;
 }
 
 static bool takes_to_host_batched(const struct calib_shape *one)
 {
-    return one->to_host && one->batched;
+    return one->to_host && one->batched && one->layer_parts != 2;
 }
 
 static bool takes_large_gemm(const struct calib_shape *one)

@@ -194,7 +194,8 @@ static const struct calib_row h800_rows[] = { /* InferSim; facts 4.4 */
     {CALIB_MLA_PREFILL, 128, 0, 1, 32768, 0, 0, 0, 0, {76338, 0}},
 };
 
-static const struct calib_row h20_rows[] = { /* FlashKDA BENCHMARK_H20.md, InferSim; facts 4.4, 4.5 */
+/* FlashKDA BENCHMARK_H20.md, InferSim; facts 4.4, 4.5 */
+static const struct calib_row h20_rows[] = {
     {CALIB_KDA_PREFILL, 96, 96, 1, 8192, 0, 0, 0, 0, {2622, 0}},
     {CALIB_KDA_PREFILL, 96, 96, 8, 1024, 0, 0, 0, 0, {2043, 0}},
     {CALIB_KDA_PREFILL, 64, 64, 1, 8192, 0, 0, 0, 0, {1622, 0}},
@@ -213,7 +214,7 @@ static const struct calib_row h20_rows[] = { /* FlashKDA BENCHMARK_H20.md, Infer
     {CALIB_MLA_DECODE, 128, 0, 128, 0, 8192, 0, 0, 0, {2711, 0}},
 };
 
-/* H100, PCIe 5, cuMemcpyBatchAsync to the device: us of 100,000 pieces (facts 4.9, vLLM PR 42212). */
+/* H100, PCIe 5, cuMemcpyBatchAsync to the device: us of 100,000 pieces (facts 4.9). */
 static const struct calib_row h100_batched_rows[] = {
     {CALIB_HOST_COPY, 0, 0, 0, 0, 0, 4096, 0, 0, {107789, 0}}, /* 3.8 GB/s */
     {CALIB_HOST_COPY, 0, 0, 0, 0, 0, 8192, 0, 0, {154566, 0}}, /* 5.3 GB/s */

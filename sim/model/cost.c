@@ -5,11 +5,10 @@
 
 #include "sim/model/flops.h"
 
-/* Nanoseconds, rounded to nearest. */
+/* Nanoseconds, rounded to nearest; at most 104 days, so that sums over layers fit. */
 static uint64_t ns_of(double us)
 {
-    assert(us >= 0 && us < 9e15);
-    return (uint64_t)(us * 1000 + 0.5);
+    return us < 9e12 ? (uint64_t)(us * 1000 + 0.5) : UINT64_C(9000000000000000);
 }
 
 static double law_us(const struct cost *cost, enum calib_law_id law,

@@ -15,7 +15,7 @@ fails 2 "did you mean 'capacity'?" run --capactiy 1GiB
 fails 2 "unknown option '--zzzzzz'" run --zzzzzz 1
 fails 2 "--capacity needs a value" run --capacity
 fails 2 "--capacity: '64Gib' is not a size" run --capacity 64Gib
-fails 2 "--orphans: one of drop, keep was expected, found 'maybe'" run --orphans maybe
+fails 2 "--orphans: one of drop, keep, keep-for-fork was expected, found 'maybe'" run --orphans maybe
 fails 2 "one argument too many" run a b
 fails 2 "did you mean 'prompt-end'?" run --placement prompt-emd
 fails 2 "placement 'fixed': interval: a whole number from 1 to 1048576" run --placement fixed:0
@@ -38,6 +38,8 @@ printf '{"name": 5}' >sweep.json
 fails 1 "sweep.json:1: name: text was expected" sweep sweep.json
 printf '{"seed": [1, 2],\n"seed": 3}' >sweep.json
 fails 1 "sweep.json:2: key 'seed' appears twice" sweep sweep.json
+printf '[{"seed": 1}, 2]' >config.json
+fails 1 "config.json:1: an object of settings was expected" run --config config.json
 for command in "" run sweep merge list model trace; do
     # shellcheck disable=SC2086 # none or one word
     "$SNAPSIM" $command --help >stdout 2>stderr

@@ -27,7 +27,8 @@ static const struct plugins plugins = {placement_list, eviction_list, memory_lis
 struct bench {
     const char *traces; /* the folder of shared traces */
     const char *scratch;
-    double base_ms; /* of the fixed arithmetic */
+    const char *program; /* build/.../snapsim */
+    double base_ms;      /* of the fixed arithmetic */
 };
 
 static double now_ms(void)
@@ -250,6 +251,23 @@ static double run_ten_million(const struct bench *bench, const void *what)
     return now_ms() - start;
 }
 
+/* A sweep by the program itself; what: the number of threads, as text. */
+static double run_sweep(const struct bench *bench, const void *what)
+{
+    double start = now_ms();
+    pid_t child = fork();
+    if (child == 0) {
+        char target[1024];
+        snprintf(target, sizeof target, "%s/bench.jsonl", bench->scratch);
+        execl(bench->program, bench->program, "sweep", "tools/bench/thousand.json", "--trace-dir",
+              bench->traces, "-j", (const char *)what, "--output", target, "--force", (char *)NULL);
+        _exit(1);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    return status == 0 ? now_ms() - start : -1;
+}
+
 #define KV_ONLY                                                                                    \
     "model", "llama-3.1-8b", "memory", "equal", "page-tokens", "trace", "replies", "drop",         \
         "partial-blocks", "keep", "min-compute-tokens", "0", "capacity", "640000MiB"
@@ -292,16 +310,18 @@ static void report_all(const struct bench *bench)
            &coding_equal, REPEATS);
     report(bench, "coding, K3, fixed:64, LRU, ideal, 1 TiB", "-", run_replay, &coding_fixed, 3);
     report(bench, "48-cell Marconi sweep, load included", "1000", run_marconi, NULL, 3);
+    report(bench, "1,000 cells of the coding trace, one thread", "-", run_sweep, "1", 1);
+    report(bench, "1,000 cells of the coding trace, two threads", "60000", run_sweep, "2", 1);
     report(bench, "10 M generated requests, all of it", "60000", run_ten_million, NULL, 1);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fputs("usage: bench TRACES SCRATCH\n", stderr);
+    if (argc != 4) {
+        fputs("usage: bench TRACES SCRATCH PROGRAM\n", stderr);
         return 2;
     }
-    struct bench bench = {.traces = argv[1], .scratch = argv[2]};
+    struct bench bench = {.traces = argv[1], .scratch = argv[2], .program = argv[3]};
     bench.base_ms = fixed_arithmetic();
     printf("Fixed arithmetic (64 MiB digest): %.2f ms before", bench.base_ms);
     printf("\n\n| what | ms, median | times the arithmetic | target, ms | MiB "

@@ -1,8 +1,12 @@
 #!/bin/sh
-# embed.sh FILE... - the files as one C source, so that the program needs none of them at run time.
-# See tools/snapsim/gnuplot.h. Bytes, not string literals: C11 promises those only 4095 characters.
+# embed.sh HEADER NAME [FILE...] - the files as one C source, so that the program needs none of them
+# at run time: an array NAME of struct NAME, which HEADER declares, with the name and the text of
+# each. Bytes, not string literals: C11 promises those only 4095 characters.
 set -eu
-printf '/* Made by tools/plot/embed.sh. */\n#include "tools/snapsim/embedded.h"\n\n'
+header=$1
+name=$2
+shift 2
+printf '/* Made by tools/plot/embed.sh. */\n#include "%s"\n\n' "$header"
 number=0
 for file in "$@"; do
     printf 'static const char file_%d[] = {\n' "$number"
@@ -10,7 +14,7 @@ for file in "$@"; do
     printf '0};\n'
     number=$((number + 1))
 done
-printf 'const struct embedded embedded[] = {\n'
+printf 'const struct %s %s[] = {\n' "$name" "$name"
 number=0
 for file in "$@"; do
     printf '    {"%s", file_%d},\n' "$(basename "$file")" "$number"

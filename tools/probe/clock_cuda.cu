@@ -9,6 +9,7 @@
 #include "tools/probe/host_copy.h"
 #include "tools/probe/kernels.h"
 #include "tools/probe/nvml_watch.h"
+#include "tools/probe/probe_device.h"
 #include "tools/probe/probe_work.h"
 
 #define WARM_UP 5
@@ -25,17 +26,6 @@ struct cuda_clock {
     struct host_copy *copy;
     cudaGraph_t graph;
     cudaGraphExec_t executable;
-};
-
-/* Data sheets: bytes per second and dense bf16 operations per second. Longer names first, since a
- * name is looked for within the device's. */
-static const struct {
-    const char *name;
-    double bytes_per_s, flops;
-} peaks[] = {
-    {"GH200 480GB", 4.0e12, 989e12}, {"H200 NVL", 4.8e12, 836e12},  {"H200", 4.8e12, 989e12},
-    {"H100 NVL", 3.9e12, 836e12},    {"H100 PCIe", 2.0e12, 756e12}, {"H100", 3.35e12, 989e12},
-    {"H800 PCIe", 2.0e12, 756e12},   {"H800", 3.35e12, 989e12},     {"H20", 4.0e12, 148e12},
 };
 
 static int find_gpu(struct cuda_clock *clock, struct cudaDeviceProp *properties, struct err *err)
@@ -83,11 +73,7 @@ static int clock_describe(void *self, struct device_facts *facts, struct err *er
     facts->sm_count = (uint32_t)properties.multiProcessorCount;
     facts->memory_bytes = properties.totalGlobalMem;
     facts->l2_bytes = (uint64_t)properties.l2CacheSize;
-    for (size_t i = 0; i < sizeof(peaks) / sizeof(peaks[0]); i++)
-        if (facts->peak_bytes_per_s == 0 && strstr(properties.name, peaks[i].name) != nullptr) {
-            facts->peak_bytes_per_s = peaks[i].bytes_per_s;
-            facts->peak_bf16_flops = peaks[i].flops;
-        }
+    probe_device_find_peaks(facts);
     return 0;
 }
 
@@ -107,7 +93,7 @@ static int start_one(struct cuda_clock *clock, uint32_t index, struct err *err)
         return gemm_start(clock->gemm, index, err);
     int code = clock->work != nullptr ? probe_work_launch(clock->work, index, clock->stream)
                                       : kernel_empty(clock->stream);
-    return cuda_check(static_cast<cudaError_t>(code), probe_point_facts(clock->point->kind)->name,
+    return cuda_check(static_cast<cudaError_t>(code), probe_point_name(clock->point->kind),
                       err);
 }
 
@@ -239,7 +225,7 @@ static int clock_sample(void *self, double *us, struct err *err)
     float milliseconds = 0;
     if (start_all(clock, err) != 0 ||
         cuda_check(cudaStreamSynchronize(clock->stream),
-                   probe_point_facts(clock->point->kind)->name, err) != 0 ||
+                   probe_point_name(clock->point->kind), err) != 0 ||
         cuda_check(cudaEventElapsedTime(&milliseconds, clock->begin, clock->end), "read the events",
                    err) != 0)
         return -1;
@@ -283,7 +269,7 @@ void clock_cuda_close(struct cuda_clock *clock)
 
 struct probe_clock clock_cuda_interface(struct cuda_clock *clock)
 {
-    struct probe_clock interface = {clock,      "measured",   clock_describe, clock_condition,
+    struct probe_clock interface = {clock,      true,         clock_describe, clock_condition,
                                     clock_open, clock_sample, clock_close};
     return interface;
 }

@@ -7,10 +7,10 @@ CXXFLAGS += -std=c++17 $(FLAGS_$(VARIANT)) -ffp-contract=off -fno-strict-aliasin
 	$(if $(CI),-Werror)
 PROBE_CUBLAS := $(if $(wildcard $(CUDA_LIB)/libcublas.so),-DPROBE_CUBLAS -lcublas)
 
-# -Wno-unknown-pragmas: #pragma unroll is for nvcc.
+# -Wno-unknown-pragmas, -Wno-pass-failed: #pragma unroll is for nvcc.
 $(BUILD)/tools/probe/%.o: tools/probe/%.cu
 	@mkdir -p $(@D)
-	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -Wall -Wextra -Wno-unknown-pragmas -c -o $@ -x c++ $<
+	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -Wall -Wextra -Wno-unknown-pragmas -Wno-pass-failed -c -o $@ -x c++ $<
 
 $(BUILD)/tools/probe/%.o: tools/probe/%.cpp
 	@mkdir -p $(@D)
@@ -24,10 +24,12 @@ PROBE_SHIM = $(patsubst tools/probe/%,$(BUILD)/tools/probe/%.o,\
 	tools/probe/gpu_host.c))
 PROBE_HOST = $(PROBE_REFERENCE) $(PROBE_PLAIN) $(PROBE_SHIM)
 
-$(BUILD)/tests/test_kda_reference: $(BUILD)/tests/test_kda_reference.o $(PROBE_REFERENCE) $(LIBRARY)
+$(BUILD)/tests/test_kda_reference: $(BUILD)/tests/test_kda_reference.o $(BUILD)/tests/suite.o $(PROBE_REFERENCE) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcheck -lsubunit -lrt $(LDLIBS)
 
-$(BUILD)/tests/test_probe_%: $(BUILD)/tests/test_probe_%.o $(PROBE_HOST) $(LIBRARY)
+# Static patterns: of two rules that match, make could else take the general one for tests.
+$(addprefix $(BUILD)/tests/test_probe_,kernels method points): \
+		$(BUILD)/tests/test_probe_%: $(BUILD)/tests/test_probe_%.o $(BUILD)/tests/suite.o $(PROBE_HOST) $(LIBRARY)
 	$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^ -lcheck -lsubunit -lrt $(LDLIBS)
 
 # With a GPU's own compiler. The C parts are built by the C compiler as everywhere.

@@ -1,7 +1,7 @@
 /* probe_clock.h - who says how long a point takes: a GPU, or in tests a stand-in.
  *
  * A clock times points one at a time: open, sample as often as wanted, close. What it says is
- * labelled with its provenance, "measured" for a GPU and "simulated" for anything else. */
+ * labelled measured if it is a GPU, simulated if it is anything else. */
 #ifndef SNAPSIM_PROBE_CLOCK_H
 #define SNAPSIM_PROBE_CLOCK_H
 
@@ -18,7 +18,10 @@ struct device_facts {
     char name[128], driver[64], runtime[64];
     uint32_t sm_count;
     uint64_t memory_bytes, l2_bytes;
-    double peak_bytes_per_s, peak_bf16_flops; /* by the vendor's data sheet; 0 if not known */
+    /* 0 if not known; the link is to the host, each way. peak_source says where from, "" for a
+     * stand-in, whose peaks are simulated too. probe_device.h knows those of data sheets. */
+    double peak_bytes_per_s, peak_bf16_flops, peak_link_bytes_per_s;
+    char peak_source[96];
 };
 
 /* Before and after a run; a value of 0 was not to be had. */
@@ -31,7 +34,7 @@ enum clock_answer { CLOCK_FAILED = -1, CLOCK_READY = 0, CLOCK_ABSENT = 1 };
 
 struct probe_clock {
     void *self;
-    const char *provenance;
+    bool is_gpu;
     int (*describe)(void *self, struct device_facts *facts, struct err *err);
     int (*condition)(void *self, struct device_condition *condition, struct err *err);
     /* Makes ready to time `launches` launches per sample over `sets` sets of buffers, warm-up done.

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "sim/core/units.h"
 #include "tools/probe/probe_file.h"
@@ -40,7 +41,7 @@ static const char *option_name(const void *table, size_t index)
 static const char *kind_name(const void *table, size_t index)
 {
     (void)table;
-    return index < POINT_KINDS ? probe_point_facts((enum point_kind)index)->name : NULL;
+    return index < POINT_KINDS ? probe_point_name((enum point_kind)index) : NULL;
 }
 
 static int parse_only(struct options *options, const char *value, struct err *err)
@@ -53,6 +54,20 @@ static int parse_only(struct options *options, const char *value, struct err *er
     const char *near = text_nearest(value, kind_name, NULL);
     return err_set(err, "--only: no kernel '%s'%s%s%s", value, near ? " (did you mean '" : "",
                    near ? near : "", near ? "'?)" : "");
+}
+
+/* Before anything is measured for nothing. */
+static int require_folder(const char *path, struct err *err)
+{
+    const char *slash = strrchr(path, '/');
+    struct text folder = {0};
+    text_printf(&folder, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1,
+                slash != NULL ? path : ".");
+    int result = access(folder.data, W_OK) == 0
+                     ? 0
+                     : err_set_errno(err, "--output: write into '%s'", folder.data);
+    text_close(&folder);
+    return result;
 }
 
 static int parse_options(int argc, char **argv, struct options *options, struct err *err)
@@ -90,14 +105,14 @@ static int parse_options(int argc, char **argv, struct options *options, struct 
     }
     if (options->check && options->output != NULL)
         return err_set(err, "--check times nothing, so --output has nothing to write");
-    return 0;
+    return options->output != NULL && !options->list ? require_folder(options->output, err) : 0;
 }
 
 static void keep_only(struct grid *grid, const char *kernel)
 {
     size_t kept = 0;
     for (size_t i = 0; i < grid->count; i++)
-        if (strcmp(probe_point_facts(grid->points[i].kind)->name, kernel) == 0)
+        if (strcmp(probe_point_name(grid->points[i].kind), kernel) == 0)
             grid->points[kept++] = grid->points[i];
     grid->count = kept;
 }
@@ -136,7 +151,7 @@ static void file_name(const struct run *run, struct text *name)
         char lower = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '-';
         text_add(name, &lower, 1);
     }
-    text_printf(name, "-%s", run->provenance);
+    text_printf(name, "-%s", calib_provenance_name(run->provenance));
 }
 
 static int write_file(const struct run *run, const char *path, const char *version, struct err *err)
@@ -149,8 +164,10 @@ static int write_file(const struct run *run, const char *path, const char *versi
         return err_set(err, "the system's clock gives no date");
     struct text name = {0}, file = {0};
     file_name(run, &name);
-    probe_file_print(run, name.data, date, version, &file);
-    int result = text_write_file(path, file.data, file.length, err);
+    int result = probe_file_print(run, name.data, date, version, &file, err);
+    text_printf(&file, "\n");
+    if (result == 0)
+        result = text_write_file(path, file.data, file.length, err);
     text_close(&name);
     text_close(&file);
     return result;
@@ -165,7 +182,7 @@ static int measure(const struct options *options, const struct grid *grid,
     const struct run_options settings = {.checks = probe_check_at(0),
                                          .check_count = checks,
                                          .seed = options->seed,
-                                         .large = strcmp(clock->provenance, "measured") == 0,
+                                         .large = clock->is_gpu,
                                          .check_only = options->check,
                                          .progress = messages};
     int result = probe_measure_open(&run, grid, clock, &settings, &err);

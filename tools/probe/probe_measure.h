@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "sim/model/calib.h"
 #include "tools/probe/probe_check.h"
 #include "tools/probe/probe_clock.h"
 #include "tools/probe/probe_grid.h"
@@ -30,8 +31,9 @@ struct checked {
 
 struct run {
     const struct grid *grid;
-    const char *provenance;
+    enum calib_provenance provenance; /* measured or simulated */
     struct device_facts facts;
+    struct calib_device device; /* the same as a calibration has it; its texts are in facts */
     struct device_condition before, after;
     struct checked *checked;
     size_t checked_count;
@@ -48,9 +50,13 @@ struct run_options {
     FILE *progress;  /* or NULL */
 };
 
-/* Always leaves something to close. -1: no file may be written, err says why. */
+/* Always leaves something to close, which must not move. -1: no file may be written, err says why.
+ */
 int probe_measure_open(struct run *run, const struct grid *grid, const struct probe_clock *clock,
                        const struct run_options *options, struct err *err) MUST_CHECK;
 void probe_measure_close(struct run *run);
+
+/* A measurement as a calibration has it; its texts are the run's. */
+struct calib_point probe_measure_point(const struct run *run, const struct measurement *m);
 
 #endif

@@ -1,7 +1,7 @@
 /* probe_point.h - one thing to be timed: a kernel at a shape.
  *
- * A point knows what it costs at least: the bytes that must cross the memory's pins and the
- * arithmetic that must be done. Nothing measured can be faster than the device allows for those. */
+ * What a point costs at least (the bytes that must cross the memory's pins and the arithmetic that
+ * must be done), its law and its name are those of the calibration: sim/model/calib_law.h. */
 #ifndef SNAPSIM_PROBE_POINT_H
 #define SNAPSIM_PROBE_POINT_H
 
@@ -13,6 +13,7 @@ extern "C" {
 #endif
 
 #include "sim/core/text.h"
+#include "sim/model/calib_law.h"
 #include "tools/probe/kernels.h"
 
 enum point_kind {
@@ -37,8 +38,8 @@ enum point_kind {
 };
 
 struct point_kind_facts {
-    const char *name;   /* in the calibration file and on the command line */
-    const char *kernel; /* whose checks must pass, or NULL if the kernel is not ours */
+    enum calib_kernel timed; /* as the calibration has it */
+    const char *kernel;      /* whose checks must pass, or NULL if the kernel is not ours */
     const char *summary;
     bool on_device; /* a kernel of kernels.h, which probe_work can run */
 };
@@ -66,13 +67,14 @@ struct point {
 };
 
 const struct point_kind_facts *probe_point_facts(enum point_kind kind);
+const char *probe_point_name(enum point_kind kind); /* in the file and on the command line */
+struct calib_shape probe_point_shape(const struct point *point);
 
 bool probe_point_is_scalar(const struct point *point);    /* Gated DeltaNet */
 uint32_t probe_point_channels(const struct point *point); /* of the short convolution: q, k and v */
 uint64_t probe_point_state_bytes(const struct point *point);  /* one layer's recurrent state */
 uint64_t probe_point_window_bytes(const struct point *point); /* one layer's convolution window */
 uint64_t probe_point_chains(const struct point *point);       /* heads * sequences */
-uint64_t probe_point_snapshots(const struct point *point);    /* rows that a prefill writes */
 
 /* Least bytes read and written in the device's memory, and floating-point operations. */
 double probe_point_dram_bytes(const struct point *point);
@@ -85,7 +87,7 @@ uint64_t probe_point_piece(const struct point *point, uint64_t index, uint64_t *
 /* What it may take at most on a slow day, for the plan of a whole run; microseconds. */
 double probe_point_estimate_us(const struct point *point);
 
-/* "kda_prefill kimi-k3 tp8 heads=12 sequences=1 tokens=8192": unique within the grid. */
+/* "kda_prefill kimi-k3 tp=8 heads=12 sequences=1 tokens=8192": unique within the grid. */
 void probe_point_print(const struct point *point, struct text *out);
 
 #ifdef __cplusplus

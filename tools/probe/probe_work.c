@@ -468,8 +468,7 @@ int probe_work_verify(const struct work *work, struct err *err)
                 for (size_t j = 0; j + 4 <= bytes; j += 4)
                     if (memcmp(sample + j, poison, 4) == 0)
                         return err_set(err, "%s left byte %zu of output %u of set %u unwritten",
-                                       probe_point_facts(work->point->kind)->name, from + j, i,
-                                       set);
+                                       probe_point_name(work->point->kind), from + j, i, set);
             }
     }
     return 0;

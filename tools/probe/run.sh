@@ -3,9 +3,11 @@
 #
 #     tools/probe/run.sh DIRECTORY
 #
+# Ends by saying how the result becomes a calibration that snapsim has by name.
 # Builds build/probe first unless it is there. A machine without libcjson needs a copy of it beside
 # build/probe (cp -L /usr/lib/*/libcjson.so.1 build/), which the program looks for there.
-# Leaves check.log, quick.{json,txt,log}, full.{json,txt,log}, gpu.txt and status.txt.
+# Leaves check.log, quick.{json,txt,log}, full.{json,txt,log}, gpu.txt,
+# status.txt and, where build/snapsim is, bands.txt.
 set -u
 if [ $# -ne 1 ]; then
     echo "usage: tools/probe/run.sh DIRECTORY" >&2
@@ -37,3 +39,14 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
     step racecheck timeout 120 compute-sanitizer --tool racecheck --error-exitcode 1 \
         build/probe --check --only kda_prefill
 fi
+[ ! -x build/snapsim ] || build/snapsim calib check "$out/full.json" | tee "$out/bands.txt"
+
+# "nvidia-h200-measured" is h200's.
+name=$(sed -n 's/^\t"name":\t"\(nvidia-\)\{0,1\}\(.*\)-measured",$/\2/p' "$out/full.json")
+into=results/calibration
+cat <<END
+To make this calibration a part of snapsim, as --calib $name-measured, commit it and its log:
+    cp $out/full.json $into/$name.json
+    cat $out/status.txt $out/check.log $out/full.log >$into/$name.log
+    git add $into/$name.json $into/$name.log && git commit
+END

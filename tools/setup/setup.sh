@@ -7,11 +7,12 @@
 # Does nothing when all is there, asks nothing, and where it may not install prints the command.
 set -eu
 
-packages="gcc libc6-dev pkg-config libzstd-dev libcjson-dev libssl-dev check libsubunit-dev \
+packages="gcc g++ libc6-dev pkg-config libzstd-dev libcjson-dev libssl-dev check libsubunit-dev \
 gnuplot-nox zstd"
 if [ "${1-}" = ci ]; then
     packages="$packages clang libclang-rt-dev groff-base mandoc"
     packages="$packages munge slurmctld slurmd slurm-client" # tests/cli/slurm.sh
+    packages="$packages chromium" # tests/browser
 fi
 
 is_there() {

@@ -440,6 +440,12 @@ int sweep_open(struct sweep *out, const char *path, struct err *err)
     if (result == 0)
         result = read_top(&reader);
     if (result == 0) {
+        struct text varied = {0};
+        text_add(&varied, "", 0);
+        for (size_t i = 0; i < reader.axis_count; i++)
+            if (reader.axes[i].count > 1)
+                text_printf(&varied, "%s%s", varied.length ? " " : "", reader.axes[i].name);
+        out->varied = varied.data;
         default_trace(&reader);
         result = read_cells(&reader);
     }
@@ -466,35 +472,15 @@ void sweep_close(struct sweep *sweep)
     free(sweep->traces);
     free(sweep->cells);
     free(sweep->name);
+    free(sweep->varied);
     *sweep = (struct sweep){0};
-}
-
-static void describe(const struct param *entry, const void *base, struct text *out)
-{
-    text_printf(out, "%s%s=", out->length ? " " : "", entry->name);
-    param_print_value(entry, base, out);
 }
 
 void sweep_describe_cell(const struct sweep *sweep, size_t cell, struct text *out)
 {
-    const struct config *config = &sweep->cells[cell].config;
     if (sweep->cells[cell].label)
-        text_printf(out, "label=%s", sweep->cells[cell].label);
+        text_printf(out, " label=%s", sweep->cells[cell].label);
     if (sweep->trace_count > 1)
-        text_printf(out, "%strace=%s", out->length ? " " : "",
-                    sweep->traces[sweep->cells[cell].trace].text);
-    struct config defaults;
-    config_open(&defaults);
-    for (const struct config_table *table = config_tables; table->params; table++) {
-        for (const struct param *entry = table->params; entry->name; entry++) {
-            struct text mine = {0}, usual = {0};
-            param_print_value(entry, config_const_base(config, table), &mine);
-            param_print_value(entry, config_const_base(&defaults, table), &usual);
-            if (strcmp(mine.data ? mine.data : "", usual.data ? usual.data : "") != 0)
-                describe(entry, config_const_base(config, table), out);
-            text_close(&mine);
-            text_close(&usual);
-        }
-    }
-    config_close(&defaults);
+        text_printf(out, " trace=%s", sweep->traces[sweep->cells[cell].trace].text);
+    config_print_changed(&sweep->cells[cell].config, sweep->varied, " ", "=", out);
 }

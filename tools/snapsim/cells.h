@@ -41,13 +41,14 @@ struct sweep {
     size_t trace_count;
     struct cell *cells;
     size_t cell_count;
+    char *varied; /* names of the settings that have several values, with spaces between */
 };
 
 /* err: "file:line: ..." */
 int sweep_open(struct sweep *out, const char *path, struct err *err) MUST_CHECK;
 void sweep_close(struct sweep *sweep);
 
-/* Appends "placement=turn capacity=64GiB ...": what is not at its default in this cell. */
+/* Appends " placement=turn capacity=64GiB ...": what varies, or is not at its default. */
 void sweep_describe_cell(const struct sweep *sweep, size_t cell, struct text *out);
 
 #endif

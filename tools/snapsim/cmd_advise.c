@@ -82,25 +82,10 @@ static int judge(struct finalist *one, const struct advise *advise, const struct
     return 0;
 }
 
-/* Appends " --key value" for every setting that is not at its default. */
 static void print_command(const char *trace, const struct config *config, struct text *out)
 {
-    struct config defaults;
-    config_open(&defaults);
     text_printf(out, "snapsim run%s%s", trace ? " " : "", trace ? trace : "");
-    for (const struct config_table *table = config_tables; table->params; table++) {
-        for (const struct param *entry = table->params; entry->name; entry++) {
-            struct text mine = {0}, usual = {0};
-            param_print_value(entry, config_const_base(config, table), &mine);
-            param_print_value(entry, config_const_base(&defaults, table), &usual);
-            bool always = strcmp(entry->name, "model") == 0 || strcmp(entry->name, "capacity") == 0;
-            if (always || strcmp(mine.data, usual.data) != 0)
-                text_printf(out, " --%s %s", entry->name, mine.data);
-            text_close(&mine);
-            text_close(&usual);
-        }
-    }
-    config_close(&defaults);
+    config_print_changed(config, "model capacity", " --", " ", out);
 }
 
 static void print_setting(const struct config *config, struct text *out)

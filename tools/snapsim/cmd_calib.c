@@ -31,7 +31,8 @@ static void help(const struct flag *flags)
         stdout);
     for (size_t i = 0; calib_builtin_name(i); i++)
         printf("%s %s", i ? "," : "", calib_builtin_name(i));
-    fputs(".\n\n"
+    fputs(".\nA measured one that was committed as results/calibration/NAME.json is "
+          "NAME-measured.\n\n"
           "  show    device, laws and where each value is from; json: as a file\n"
           "  check   what a Hopper GPU should show against what this one shows, and whether\n"
           "          anything is faster than the device can be (exit 1)\n"

@@ -19,11 +19,11 @@ struct cost_settings {
 static const char *const kda_kernels[] = {"flash", "fla", NULL};
 
 static const struct param cost_params[] = {
-    {"tokens", PARAM_U64, offsetof(struct cost_settings, tokens), "8192", 1, 16777216, NULL, "N",
+    {"tokens", PARAM_U64, offsetof(struct cost_settings, tokens), "8192", 1, 4194304, NULL, "N",
      "tokens of a prefill that are computed"},
-    {"prefix", PARAM_U64, offsetof(struct cost_settings, prefix), "0", 0, 16777216, NULL, "N",
+    {"prefix", PARAM_U64, offsetof(struct cost_settings, prefix), "0", 0, 4194304, NULL, "N",
      "tokens before them that are cached"},
-    {"sequences", PARAM_U64, offsetof(struct cost_settings, sequences), "1", 1, 4096, NULL, "N",
+    {"sequences", PARAM_U64, offsetof(struct cost_settings, sequences), "1", 1, 1024, NULL, "N",
      "equal prompts in one prefill"},
     {"batch", PARAM_U64, offsetof(struct cost_settings, batch), "32", 1, 65536, NULL, "N",
      "sequences of a decode step, each with prefix and tokens behind it"},

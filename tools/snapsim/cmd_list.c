@@ -35,7 +35,7 @@ static int list_models(void)
 static int list_formats(void)
 {
     for (size_t i = 0; trace_format_name(NULL, i); i++)
-        printf("%s\n", trace_format_name(NULL, i));
+        printf("%-14s %s\n", trace_format_name(NULL, i), trace_format_summary(i));
     return EXIT_GOOD;
 }
 

@@ -194,7 +194,7 @@ static int dry_run(const struct crew *crew, size_t threads, struct text *out)
     for (size_t i = 0; i < crew->todo_count; i++) {
         struct text cell = {0};
         sweep_describe_cell(crew->sweep, crew->todo[i], &cell);
-        text_printf(out, "%zu %s\n", crew->todo[i], cell.data ? cell.data : "");
+        text_printf(out, "%zu%s\n", crew->todo[i], cell.data ? cell.data : "");
         text_close(&cell);
     }
     if (crew->todo_count == 0)
