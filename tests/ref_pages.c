@@ -9,66 +9,13 @@
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
 
-#define HOLDERS_MAX 200000u
-#define NOBODY UINT32_MAX
-
-enum { KV = 1, STATE = 2 };
-enum kind { POOL, SLABS, TWO_ENDED };
-
-/* Holder 0 is the live states, 1 + n a node, 1 + nodes + s a snapshot. */
-struct page {
-    uint32_t place, index;
-};
-
-struct holder {
-    struct page *pages; /* in the order in which it got them */
-    size_t count, capacity;
-    uint32_t age;
-};
-
-/* A slab, or an end: owners of its pages. A list of places has the first at the end. */
-struct place {
-    int class_; /* 0: free */
-    uint32_t *owners;
-    size_t count;
-};
-
-struct list {
-    uint32_t *items;
-    size_t count, capacity;
-};
-
-struct page_model {
-    enum kind kind;
-    uint64_t unit_bytes[3];
-    uint64_t per_snapshot, per_live, slab_bytes, slabs; /* slabs: at most */
-    bool fresh_first, compaction;
-    struct holder *holders;
-    uint32_t holder_count; /* the highest that ever had a page, and one */
-    struct place *places;
-    size_t place_count, place_capacity;
-    struct list free_places, partial[3];
-    uint32_t open[3], now;
-    uint64_t moved_bytes;
-    uint64_t counts[3]; /* in use where pages have no place; 0: live states */
-};
-
-struct spy {
-    const struct memory_ops *real;
-    void *state;
-    struct page_model model;
-};
-
 static uint64_t steps;
 
-static void expect_that(bool good, const char *what, int line)
+void ref_pages_expect(bool good, const char *what, const char *file, int line)
 {
     if (!good)
-        ck_abort_msg("ref_pages.c:%d: expected: %s", line, what);
+        ck_abort_msg("%s:%d: expected: %s", file, line, what);
 }
-
-/* Check's own assertions tell another process where they are each time, which is slow. */
-#define expect(good) expect_that(good, #good, __LINE__)
 
 /* ---- lists ---- */
 
@@ -119,7 +66,7 @@ static uint32_t lowest_free(struct place *place)
     return (uint32_t)i;
 }
 
-static uint32_t add_place(struct page_model *model, int class_, size_t units)
+uint32_t ref_pages_add_place(struct page_model *model, int class_, size_t units)
 {
     model->places = mem_grow(model->places, &model->place_capacity, model->place_count + 1,
                              sizeof *model->places);
@@ -150,7 +97,7 @@ static uint32_t begin_slab(struct page_model *model, int class_)
         for (size_t i = 0; i < units; i++)
             place->owners[i] = NOBODY;
     } else {
-        slab = add_place(model, class_, units);
+        slab = ref_pages_add_place(model, class_, units);
     }
     list_push(&model->partial[class_], slab);
     return slab;
@@ -204,8 +151,8 @@ static void make_gap(struct page_model *model, const struct memory *memory, int 
     }
 }
 
-static void take(struct page_model *model, const struct memory *memory, uint32_t holder, int class_,
-                 uint64_t pages)
+void ref_pages_take(struct page_model *model, const struct memory *memory, uint32_t holder,
+                    int class_, uint64_t pages)
 {
     model->holders[holder].age = model->now;
     if (model->kind == POOL) {
@@ -247,7 +194,7 @@ static void give_one(struct page_model *model, uint32_t holder)
 }
 
 /* Of a snapshot, or of a live state. */
-static void give(struct page_model *model, uint32_t holder, uint64_t pages)
+void ref_pages_give(struct page_model *model, uint32_t holder, uint64_t pages)
 {
     if (model->kind == POOL) {
         model->counts[holder == 0 ? 0 : STATE] -= pages;
@@ -258,8 +205,8 @@ static void give(struct page_model *model, uint32_t holder, uint64_t pages)
 }
 
 /* memory.h, "Identity": what the node lacks goes from above; what it leaves passes up. */
-static void shrink(struct page_model *model, const struct memory *memory, node_id node,
-                   uint64_t pages, bool gone)
+void ref_pages_shrink(struct page_model *model, const struct memory *memory, node_id node,
+                      uint64_t pages, bool gone)
 {
     const struct node *nodes = memory->workload->nodes;
     if (model->kind == POOL) {
@@ -364,8 +311,8 @@ static bool fits_by_step_4(const struct page_model *model, struct memory_need ne
     return true;
 }
 
-static void compare_slab_shortage(const struct page_model *model, struct memory_need need,
-                                  bool is_short, const struct memory_shortage *shortage)
+void ref_pages_compare_shortage(const struct page_model *model, struct memory_need need,
+                                bool is_short, const struct memory_shortage *shortage)
 {
     bool room = new_slabs(model, need, !model->fresh_first) <= model->slabs - in_use(model);
     bool one_list =
@@ -381,8 +328,8 @@ static void compare_slab_shortage(const struct page_model *model, struct memory_
         expect(age == oldest_age(model));
 }
 
-static bool two_ends_fit(const struct page_model *model, const struct memory *memory,
-                         struct memory_need need)
+bool ref_pages_two_ends_fit(const struct page_model *model, const struct memory *memory,
+                            struct memory_need need)
 {
     uint64_t packed = 0, grown = 0;
     for (int class_ = KV; class_ <= STATE; class_++) {
@@ -431,11 +378,30 @@ static bool real_page(const struct page_model *model, const struct memory *memor
     return false;
 }
 
-static void compare(const struct page_model *model, const struct memory *memory, bool all)
+/* Where the holes are decides what is of no use to the other kind. */
+static void compare_holes(const struct page_model *model, const struct memory *memory)
+{
+    uint64_t gap = memory->capacity_bytes, holes[3] = {0};
+    for (int class_ = KV; class_ <= STATE; class_++) {
+        const struct place *end = &model->places[class_ - 1];
+        gap -= extent_of(end) * model->unit_bytes[class_];
+        holes[class_] = (extent_of(end) - count_used(end)) * model->unit_bytes[class_];
+    }
+    for (int class_ = KV; class_ <= STATE; class_++) {
+        uint64_t other = holes[3 - class_], unit = model->unit_bytes[class_];
+        uint64_t unusable = model->compaction ? (gap + other) % unit : other + gap % unit;
+        enum part part = class_ == KV ? PART_KV : PART_SNAPSHOT;
+        expect(memory->ops->unusable_bytes(memory, part) == unusable);
+    }
+}
+
+void ref_pages_compare(const struct page_model *model, const struct memory *memory, bool all)
 {
     steps++;
     expect(used_bytes(model) == memory->used_bytes);
     expect(model->moved_bytes == memory->moved_bytes);
+    if (model->kind == TWO_ENDED && memory->capacity_bytes != UNITS_UNLIMITED)
+        compare_holes(model, memory);
     if (model->kind != SLABS || !all)
         return;
     for (uint32_t holder = 0; holder < model->holder_count; holder++) {
@@ -447,265 +413,6 @@ static void compare(const struct page_model *model, const struct memory *memory,
         }
         expect(!real_page(model, memory, holder, here->count, &place));
     }
-}
-
-/* ---- the spy ---- */
-
-static struct memory real_of(const struct memory *memory)
-{
-    const struct spy *spy = memory->state;
-    struct memory real = *memory;
-    real.ops = spy->real;
-    real.state = spy->state;
-    return real;
-}
-
-/* Gives back what the real one changed, and compares: all pages, or only the sums. */
-static void after(struct memory *memory, const struct memory *real, bool all)
-{
-    struct spy *spy = memory->state;
-    const struct memory_ops *ops = memory->ops;
-    *memory = *real;
-    memory->ops = ops;
-    memory->state = spy;
-    compare(&spy->model, real, all);
-}
-
-static void open_model(struct page_model *model, const struct memory *real)
-{
-    const char *name = real->ops->plugin.name;
-    model->holders = mem_array(HOLDERS_MAX, sizeof *model->holders);
-    model->open[KV] = model->open[STATE] = NOBODY;
-    model->per_snapshot = model->per_live = 1;
-    if (strcmp(name, "two-ended") == 0) {
-        uint64_t state =
-            real->snapshot_bytes > real->state_bytes ? real->snapshot_bytes : real->state_bytes;
-        model->kind = TWO_ENDED;
-        model->compaction = *(const bool *)real->settings;
-        model->unit_bytes[KV] = real->page_tokens * real->kv_bytes_per_token;
-        model->unit_bytes[STATE] = state;
-    } else if (strcmp(name, "lcm") == 0 || strcmp(name, "elastic") == 0) {
-        const struct slabs *slabs = real->state;
-        model->kind = SLABS;
-        model->slab_bytes = slabs->slab_bytes;
-        model->slabs = slabs->total;
-        model->fresh_first = slabs->fresh_first;
-        model->per_snapshot = slabs->per_snapshot;
-        model->per_live = slabs->per_live_state;
-        for (int i = KV; i <= STATE; i++)
-            model->unit_bytes[i] = slabs->unit_bytes[i];
-        return;
-    } else { /* pages without places: what one of each takes is all there is to know */
-        struct memory_need page = {.kv_pages = 1}, snapshot = {.snapshots = 1};
-        struct memory_need live = {.live_states = 1};
-        model->unit_bytes[0] = real->ops->expected_bytes(real, live);
-        model->unit_bytes[KV] = real->ops->expected_bytes(real, page);
-        model->unit_bytes[STATE] = real->ops->expected_bytes(real, snapshot);
-    }
-    add_place(model, KV, 0);
-    add_place(model, STATE, 0);
-}
-
-static const struct memory_ops *find_real(const char *name)
-{
-    for (size_t i = 0; memory_list[i]; i++)
-        if (strcmp(memory_list[i]->name, name) == 0)
-            return (const struct memory_ops *)(const void *)memory_list[i];
-    return NULL;
-}
-
-static int spy_init(struct memory *memory, struct err *err)
-{
-    struct spy *spy = memory->state;
-    spy->real = find_real(memory->ops->plugin.name);
-    spy->state = mem_zalloc(spy->real->plugin.state_size);
-    struct memory real = real_of(memory);
-    if (spy->real->init(&real, err) != 0) {
-        free(spy->state);
-        return -1;
-    }
-    open_model(&spy->model, &real);
-    after(memory, &real, false);
-    return 0;
-}
-
-static void spy_fini(struct memory *memory)
-{
-    struct spy *spy = memory->state;
-    struct memory real = real_of(memory);
-    if (spy->real->fini)
-        spy->real->fini(&real);
-    free(spy->state);
-    for (size_t i = 0; i < HOLDERS_MAX; i++)
-        free(spy->model.holders[i].pages);
-    for (size_t i = 0; i < spy->model.place_count; i++)
-        free(spy->model.places[i].owners);
-    free(spy->model.holders);
-    free(spy->model.places);
-    free(spy->model.free_places.items);
-    free(spy->model.partial[KV].items);
-    free(spy->model.partial[STATE].items);
-}
-
-static uint32_t snapshot_holder(const struct memory *memory, uint32_t snapshot)
-{
-    uint32_t holder = 1 + memory->workload->node_count + snapshot;
-    expect(holder < HOLDERS_MAX);
-    return holder;
-}
-
-static bool spy_fits_empty(const struct memory *memory, struct memory_need need)
-{
-    struct memory real = real_of(memory);
-    return real.ops->fits_empty(&real, need);
-}
-
-static bool spy_falls_short(struct memory *memory, struct memory_need need,
-                            struct memory_shortage *shortage)
-{
-    const struct page_model *model = &((const struct spy *)memory->state)->model;
-    struct memory real = real_of(memory);
-    bool is_short = real.ops->falls_short(&real, need, shortage);
-    if (model->kind == SLABS)
-        compare_slab_shortage(model, need, is_short, shortage);
-    if (model->kind == TWO_ENDED)
-        expect(is_short == !two_ends_fit(model, memory, need));
-    after(memory, &real, false);
-    return is_short;
-}
-
-static void spy_kv_grow(struct memory *memory, node_id node, uint64_t pages)
-{
-    struct spy *spy = memory->state;
-    struct memory real = real_of(memory);
-    real.ops->kv_grow(&real, node, pages);
-    take(&spy->model, memory, 1 + node, KV, pages);
-    after(memory, &real, false);
-}
-
-static void spy_kv_shrink(struct memory *memory, node_id node, uint64_t pages, bool gone)
-{
-    struct spy *spy = memory->state;
-    struct memory real = real_of(memory);
-    real.ops->kv_shrink(&real, node, pages, gone);
-    shrink(&spy->model, memory, node, pages, gone);
-    after(memory, &real, false);
-}
-
-static void spy_snapshot_add(struct memory *memory, uint32_t snapshot)
-{
-    struct spy *spy = memory->state;
-    struct memory real = real_of(memory);
-    real.ops->snapshot_add(&real, snapshot);
-    take(&spy->model, memory, snapshot_holder(memory, snapshot), STATE, spy->model.per_snapshot);
-    after(memory, &real, false);
-}
-
-static void spy_snapshot_drop(struct memory *memory, uint32_t snapshot)
-{
-    struct spy *spy = memory->state;
-    struct memory real = real_of(memory);
-    real.ops->snapshot_drop(&real, snapshot);
-    give(&spy->model, snapshot_holder(memory, snapshot), spy->model.per_snapshot);
-    after(memory, &real, false);
-}
-
-static void spy_live_add(struct memory *memory)
-{
-    struct spy *spy = memory->state;
-    struct memory real = real_of(memory);
-    real.ops->live_add(&real);
-    take(&spy->model, memory, 0, STATE, spy->model.per_live);
-    after(memory, &real, false);
-}
-
-static void spy_live_drop(struct memory *memory)
-{
-    struct spy *spy = memory->state;
-    struct memory real = real_of(memory);
-    real.ops->live_drop(&real);
-    give(&spy->model, 0, spy->model.per_live);
-    after(memory, &real, false);
-}
-
-static uint64_t spy_expected_bytes(const struct memory *memory, struct memory_need held)
-{
-    struct memory real = real_of(memory);
-    return real.ops->expected_bytes(&real, held);
-}
-
-static uint64_t spy_unusable_bytes(const struct memory *memory, enum part part)
-{
-    struct memory real = real_of(memory);
-    return real.ops->unusable_bytes ? real.ops->unusable_bytes(&real, part) : 0;
-}
-
-static void spy_begin(struct memory *memory, uint32_t arrival)
-{
-    struct spy *spy = memory->state;
-    struct memory real = real_of(memory);
-    if (real.ops->begin)
-        real.ops->begin(&real, arrival);
-    spy->model.now = arrival + 1;
-    spy->model.open[KV] = spy->model.open[STATE] = NOBODY;
-    after(memory, &real, true);
-}
-
-static void spy_used(struct memory *memory, bool is_snapshot, uint32_t id)
-{
-    struct spy *spy = memory->state;
-    struct memory real = real_of(memory);
-    if (real.ops->used)
-        real.ops->used(&real, is_snapshot, id);
-    spy->model.holders[is_snapshot ? snapshot_holder(memory, id) : 1 + id].age = spy->model.now;
-    after(memory, &real, false);
-}
-
-static bool spy_next_in_place(const struct memory *memory, uint32_t place,
-                              struct memory_holder *holder)
-{
-    struct memory real = real_of(memory);
-    return real.ops->next_in_place(&real, place, holder);
-}
-
-static int spy_check(const struct memory *memory, struct err *err)
-{
-    struct memory real = real_of(memory);
-    return real.ops->check ? real.ops->check(&real, err) : 0;
-}
-
-#define STRATEGIES_MAX 32
-
-const struct plugin *const *ref_pages_list(void)
-{
-    static struct memory_ops spies[STRATEGIES_MAX];
-    static const struct plugin *list[STRATEGIES_MAX + 1];
-    for (size_t i = 0; memory_list[i]; i++) {
-        expect(i < STRATEGIES_MAX);
-        const struct memory_ops *real = (const struct memory_ops *)(const void *)memory_list[i];
-        spies[i] = (struct memory_ops){.plugin = real->plugin,
-                                       .flags = real->flags,
-                                       .variants = real->variants,
-                                       .init = spy_init,
-                                       .fini = spy_fini,
-                                       .fits_empty = spy_fits_empty,
-                                       .falls_short = spy_falls_short,
-                                       .kv_grow = spy_kv_grow,
-                                       .kv_shrink = spy_kv_shrink,
-                                       .snapshot_add = spy_snapshot_add,
-                                       .snapshot_drop = spy_snapshot_drop,
-                                       .live_add = spy_live_add,
-                                       .live_drop = spy_live_drop,
-                                       .expected_bytes = spy_expected_bytes,
-                                       .unusable_bytes = spy_unusable_bytes,
-                                       .begin = spy_begin,
-                                       .used = spy_used,
-                                       .next_in_place = spy_next_in_place,
-                                       .check = spy_check};
-        spies[i].plugin.state_size = sizeof(struct spy);
-        list[i] = &spies[i].plugin;
-    }
-    return list;
 }
 
 uint64_t ref_pages_steps(void)

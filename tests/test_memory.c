@@ -362,6 +362,29 @@ START_TEST(page_by_page)
 }
 END_TEST
 
+/* Every parameter of a strategy moves some result. */
+START_TEST(parameters_count)
+{
+    static const char *const pairs[][2] = {
+        {"static:0.2", "static:0.6"},        {"static:best", "static:0.6"},
+        {"equal", "equal:align=1024"},       {"equal", "equal:draft_layers=4"},
+        {"equal", "equal:draft_tokens=400"}, {"lcm", "lcm:pieces=3"},
+        {"lcm", "lcm:at_least=1GiB"},        {"two-ended", "two-ended:compaction=1"},
+        {"elastic", "elastic:slab=200MiB"},  {"elastic", "elastic:hysteresis=0"},
+        {"elastic", "elastic:pieces=7"},
+    };
+    uint64_t digests[2];
+    for (int i = 0; i < 2; i++) {
+        const char *settings[] = {"tp",         "8",        "kv-dtype", "fp8", "memory",
+                                  pairs[_i][i], "capacity", "8GiB",     NULL};
+        struct result result = run(memory_list, 30, 3, settings);
+        digests[i] = result.digest;
+        result_close(&result);
+    }
+    ck_assert_uint_ne(digests[0], digests[1]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("memory");
@@ -376,6 +399,7 @@ int main(void)
     tcase_add_loop_test(tcase, groups, 0, sizeof group_rows / sizeof *group_rows);
     tcase_add_loop_test(tcase, none_beats_ideal, 0, 3);
     tcase_add_loop_test(tcase, page_by_page, 0, (int)STRATEGIES);
+    tcase_add_loop_test(tcase, parameters_count, 0, 11);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

@@ -16,7 +16,8 @@ struct elastic {
 };
 
 static const struct param params[] = {
-    PARAM(struct elastic, slab, PARAM_BYTES, "64MiB", 0, 0, "size of a slab"),
+    PARAM(struct elastic, slab, PARAM_BYTES, "64MiB", 0, 0,
+          "size of a slab; at least a page of KV or a piece of a state"),
     PARAM(struct elastic, hysteresis, PARAM_U64, "16", 0, 1 << 20,
           "shortages in a row, each with an older slab on the other side, before that one moves"),
     PARAM(struct elastic, pieces, PARAM_U64, "1", 1, 4096,
@@ -32,10 +33,13 @@ static int init(struct memory *memory, struct err *err)
         return -1;
     uint64_t state =
         memory->snapshot_bytes > memory->state_bytes ? memory->snapshot_bytes : memory->state_bytes;
-    slabs->slab_bytes = elastic->slab ? elastic->slab : 1;
     slabs->unit_bytes[SLAB_KV] = memory->page_tokens * memory->kv_bytes_per_token;
     slabs->unit_bytes[SLAB_STATE] = pool_ceil(state, elastic->pieces);
     slabs->per_snapshot = slabs->per_live_state = state ? elastic->pieces : 0;
+    slabs->slab_bytes = elastic->slab; /* at least one unit of each kind */
+    for (int i = SLAB_KV; i <= SLAB_STATE; i++)
+        if (slabs->slab_bytes < slabs->unit_bytes[i])
+            slabs->slab_bytes = slabs->unit_bytes[i];
     return slab_open(memory, err);
 }
 
