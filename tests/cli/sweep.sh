@@ -44,3 +44,8 @@ grep -q '2 of 4 cells failed' message
 # --dry-run lists the cells and runs nothing to disk
 "$SNAPSIM" sweep sweep.json --dry-run >cells
 [ "$(wc -l <cells)" = 51 ] && grep -q '^49 label=limit' cells
+# an exclusion of a trace that no cell has excludes nothing and is no trace of the sweep
+printf '{"trace": {"conversations": 3}, "exclude": [{"trace": "not-there.jsonl"}]}' >exclude.json
+"$SNAPSIM" sweep exclude.json --dry-run >cells
+head -n 1 cells | grep -vq trace=
+[ "$(wc -l <cells)" = 2 ]

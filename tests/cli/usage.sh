@@ -32,6 +32,15 @@ printf '{"capacityy": "1GiB"}' >sweep.json
 fails 1 "sweep.json:1: there is no setting 'capacityy' (did you mean 'capacity'?)" sweep sweep.json
 printf '{\n"seed": 1,\n"capacity": {"from": "1GiB", "to": "4GiB"}}' >sweep.json
 fails 1 'sweep.json:3: capacity: {"from": A, "to": B' sweep sweep.json
+for range in '"from": "1GiB", "to": "unlimited", "factor": 2' '"from": "", "to": "1GiB", "factor": 2' \
+    '"from": "1GiB", "to": "9000000TiB", "factor": 2'; do
+    printf '{"capacity": {%s}}' "$range" >sweep.json
+    fails 1 'sweep.json:1: capacity: {"from": A, "to": B' sweep sweep.json
+done
+printf '{"seed": {"from": -3, "to": 2, "step": 1}}' >sweep.json
+fails 1 "numbers from 0 to below 2^63" sweep sweep.json
+printf '{"page-tokens": ["auto"],\n"page_tokens": ["trace"]}' >sweep.json
+fails 1 "sweep.json:2: setting 'page-tokens' appears twice" sweep sweep.json
 printf '{"seed": 1,\n"placement": ["turn", "tunr"]}' >sweep.json
 fails 1 "sweep.json:2: placement: there is none called 'tunr' (did you mean 'turn'?)" sweep sweep.json
 printf '{"name": 5}' >sweep.json

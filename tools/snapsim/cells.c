@@ -63,16 +63,14 @@ static int read_synth(struct reader *reader, const struct json *object, struct s
     return result;
 }
 
-/* The index of a trace, added if it is new; -1 if it is no path and no object. */
-static int add_trace(struct reader *reader, const struct json *value, size_t *index)
+static int read_trace(struct reader *reader, const struct json *value, struct sweep_trace *out)
 {
-    struct sweep *sweep = reader->sweep;
     struct text text = {0};
-    struct sweep_trace trace = {0};
+    *out = (struct sweep_trace){0};
     if (json_is_object(value)) {
-        trace.generated = true;
-        trace.seed_follows = json_get(value, "seed") == NULL;
-        if (read_synth(reader, value, &trace.options) != 0)
+        out->generated = true;
+        out->seed_follows = json_get(value, "seed") == NULL;
+        if (read_synth(reader, value, &out->options) != 0)
             return -1;
         json_print(value, false, &text);
     } else if (json_string(value) && *json_string(value)) {
@@ -82,25 +80,36 @@ static int add_trace(struct reader *reader, const struct json *value, size_t *in
                          "trace: a path, or an object with options of a generated load, was "
                          "expected");
     }
-    trace.text = text.data;
-    for (*index = 0; *index < sweep->trace_count; ++*index) {
-        if (strcmp(sweep->traces[*index].text, trace.text) == 0) {
-            free(trace.text);
-            return 0;
-        }
-    }
-    sweep->traces = mem_grow(sweep->traces, &reader->trace_capacity, sweep->trace_count + 1,
-                             sizeof *sweep->traces);
-    sweep->traces[sweep->trace_count++] = trace;
+    out->text = text.data;
     return 0;
 }
 
-static int read_trace_value(struct reader *reader, struct axis *axis, const struct json *value)
+/* Takes over the trace. */
+static void add_trace(struct reader *reader, struct sweep_trace *trace)
 {
-    size_t index = 0;
+    struct sweep *sweep = reader->sweep;
+    sweep->traces = mem_grow(sweep->traces, &reader->trace_capacity, sweep->trace_count + 1,
+                             sizeof *sweep->traces);
+    sweep->traces[sweep->trace_count++] = *trace;
+    trace->text = NULL;
+}
+
+/* The index of a trace as the axis's next value. One that is new is added, but not from `exclude`,
+ * where it stands for no cell: its index is one that no cell has. */
+static int read_trace_value(struct reader *reader, struct axis *axis, const struct json *value,
+                            bool may_add)
+{
+    const struct sweep *sweep = reader->sweep;
+    struct sweep_trace trace;
     char digits[24];
-    if (add_trace(reader, value, &index) != 0)
+    size_t index = 0;
+    if (read_trace(reader, value, &trace) != 0)
         return -1;
+    while (index < sweep->trace_count && strcmp(sweep->traces[index].text, trace.text) != 0)
+        index++;
+    if (index == sweep->trace_count && may_add)
+        add_trace(reader, &trace);
+    free(trace.text);
     snprintf(digits, sizeof digits, "%zu", index);
     add_value(axis, digits);
     return 0;
@@ -138,6 +147,7 @@ struct range {
     double from, to, step, factor;
 };
 
+/* Below 2^63 a double can be made a whole number again; "unlimited" is above. */
 static int read_bound(const struct axis *axis, const struct json *object, const char *key,
                       double *out)
 {
@@ -146,13 +156,15 @@ static int read_bound(const struct axis *axis, const struct json *object, const 
     struct err ignored;
     uint64_t bytes = 0;
     int result = -1;
-    if (value == NULL || json_scalar_text(value, &text) != 0)
-        return -1;
-    if (axis->entry->type == PARAM_BYTES && strcmp(key, "factor") != 0) {
-        result = units_parse_bytes(text.data, &bytes, &ignored);
-        *out = (double)bytes;
-    } else {
-        result = units_parse_double(text.data, out, &ignored);
+    if (value && json_scalar_text(value, &text) == 0 && text.length > 0) {
+        if (axis->entry->type == PARAM_BYTES && strcmp(key, "factor") != 0) {
+            result = units_parse_bytes(text.data, &bytes, &ignored);
+            *out = (double)bytes;
+        } else {
+            result = units_parse_double(text.data, out, &ignored);
+        }
+        if (axis->entry->type != PARAM_DOUBLE && !(*out >= 0 && *out < 0x1p63))
+            result = -1;
     }
     text_close(&text);
     return result;
@@ -188,8 +200,9 @@ static int read_range(struct reader *reader, struct axis *axis, const struct jso
                     !(range.factor > 1 && range.from > 0)))
         return json_fail(reader->document, object, reader->err,
                          "%s: {\"from\": A, \"to\": B, \"step\": S} or, with A above 0, "
-                         "{\"from\": A, \"to\": B, \"factor\": F above 1} was expected",
-                         axis->name);
+                         "{\"from\": A, \"to\": B, \"factor\": F above 1} was expected, in "
+                         "numbers%s",
+                         axis->name, type == PARAM_DOUBLE ? "" : " from 0 to below 2^63");
     double slack = range.to * 1e-9; /* so that 0.1, 0.2, 0.3 ends with 0.3 */
     for (double value = range.from; value <= range.to + slack;
          value = adds ? value + range.step : value * range.factor) {
@@ -208,10 +221,11 @@ static int read_range(struct reader *reader, struct axis *axis, const struct jso
     return result == 0 ? 0 : json_fail(reader->document, object, reader->err, "%s", reason.text);
 }
 
-static int read_value(struct reader *reader, struct axis *axis, const struct json *value)
+static int read_value(struct reader *reader, struct axis *axis, const struct json *value,
+                      bool may_add_trace)
 {
     if (axis->entry == NULL)
-        return read_trace_value(reader, axis, value);
+        return read_trace_value(reader, axis, value, may_add_trace);
     if (json_is_object(value))
         return read_range(reader, axis, value);
     return read_scalar(reader, axis, value);
@@ -224,15 +238,19 @@ static int read_axis(struct reader *reader, const struct json *item)
     struct err reason;
     if (strcmp(key, "trace") != 0 && config_check_name(key, &entry, &reason) != 0)
         return json_fail(reader->document, item, reader->err, "%s", reason.text);
+    for (size_t i = 0; i < reader->axis_count; i++)
+        if (reader->axes[i].entry == entry)
+            return json_fail(reader->document, item, reader->err, "setting '%s' appears twice",
+                             entry ? entry->name : key);
     reader->axes = mem_grow_zeroed(reader->axes, &reader->axis_capacity, reader->axis_count + 1,
                                    sizeof *reader->axes);
     struct axis *axis = &reader->axes[reader->axis_count++];
     axis->name = entry ? entry->name : "trace";
     axis->entry = entry;
     if (!json_is_array(item))
-        return read_value(reader, axis, item);
+        return read_value(reader, axis, item, true);
     for (const struct json *value = json_first(item); value; value = json_next(value))
-        if (read_value(reader, axis, value) != 0)
+        if (read_value(reader, axis, value, true) != 0)
             return -1;
     if (axis->count == 0)
         return json_fail(reader->document, item, reader->err, "%s: an empty list", key);
@@ -301,7 +319,7 @@ static int key_matches(struct reader *reader, const struct cell *cell, const str
         return json_fail(reader->document, item, reader->err, "%s", reason.text);
     const struct json *value = json_is_array(item) ? json_first(item) : item;
     for (; value && result == 0; value = json_is_array(item) ? json_next(value) : NULL)
-        result = read_value(reader, &axis, value);
+        result = read_value(reader, &axis, value, false);
     for (size_t i = 0; i < axis.count && result == 0; i++) {
         struct cell other = *cell;
         config_copy(&other.config, &cell->config);
@@ -391,8 +409,8 @@ static int read_named_cell(struct reader *reader, const struct json *object)
         if (strcmp(axis.name, "trace") != 0 &&
             config_check_name(axis.name, &axis.entry, &reason) != 0)
             return json_fail(reader->document, item, reader->err, "%s", reason.text);
-        result =
-            axis.entry ? read_scalar(reader, &axis, item) : read_trace_value(reader, &axis, item);
+        result = axis.entry ? read_scalar(reader, &axis, item)
+                            : read_trace_value(reader, &axis, item, true);
         if (result == 0)
             apply(cell, &axis, axis.values[0]);
         for (size_t i = 0; i < axis.count; i++)
@@ -426,9 +444,7 @@ static void default_trace(struct reader *reader)
         return;
     struct sweep_trace trace = {.text = mem_strdup("{}"), .generated = true, .seed_follows = true};
     param_defaults(synth_params, &trace.options);
-    reader->sweep->traces =
-        mem_grow(reader->sweep->traces, &reader->trace_capacity, 1, sizeof *reader->sweep->traces);
-    reader->sweep->traces[reader->sweep->trace_count++] = trace;
+    add_trace(reader, &trace);
 }
 
 int sweep_open(struct sweep *out, const char *path, struct err *err)
