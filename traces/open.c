@@ -7,6 +7,7 @@
 #include "traces/compiled.h"
 #include "traces/formats.h"
 #include "traces/lines.h"
+#include "traces/synth.h"
 
 const char *trace_format_name(const void *table, size_t index)
 {
@@ -150,10 +151,34 @@ static int read_any(struct trace_lines *lines, const struct build_options *optio
                   : compiled_read(lines, options, out, err);
 }
 
+/* Through the reader of lines, so that the digest is that of what `snapsim trace generate` writes.
+ */
+static int open_generated(const char *name, const struct build_options *options,
+                          struct workload **out, const char **found, struct err *err)
+{
+    struct synth_options synth;
+    struct text lines = {0};
+    if (synth_parse_name(name, &synth, err) != 0 || synth_write(&synth, &lines, err) != 0)
+        return -1;
+    struct trace_lines *content = lines_open_memory(SYNTH_NAME, lines.data, lines.length);
+    int result = read_any(content, options, NULL, out, found, err);
+    lines_close(content);
+    text_close(&lines);
+    if (result == 0) {
+        struct text canonical = {0};
+        synth_print_name(&synth, &canonical);
+        free((*out)->name);
+        (*out)->name = canonical.data;
+    }
+    return result;
+}
+
 int trace_open_found(const char *path, const struct build_options *options, const char *format,
                      struct workload **out, const char **found, struct err *err)
 {
     struct trace_lines *lines = NULL;
+    if (synth_is_name(path))
+        return open_generated(path, options, out, found, err);
     if (lines_open_file(&lines, path, err) != 0)
         return -1;
     int result = read_any(lines, options, format, out, found, err);

@@ -2,7 +2,8 @@
  *
  * The format is told by the content unless it is named. The name of the workload is that of the
  * file, without its directory and without .zst, .jsonl, .json, .csv and .snapsim; a compiled trace
- * keeps the name and the SHA-256 of its original. Close the workload with workload_close(). */
+ * keeps the name and the SHA-256 of its original. A path that is the name of a generated load
+ * (traces/synth.h) opens that, and is its name. Close the workload with workload_close(). */
 #ifndef SNAPSIM_OPEN_H
 #define SNAPSIM_OPEN_H
 

@@ -1,5 +1,7 @@
 #include "traces/synth.h"
 
+#include <string.h>
+
 #include <inttypes.h>
 #include <stddef.h>
 
@@ -64,6 +66,43 @@ struct writer {
     uint32_t stream; /* that is being written */
     bool first;      /* nothing has been written into the innermost list */
 };
+
+bool synth_is_name(const char *text)
+{
+    size_t length = strlen(SYNTH_NAME);
+    return strncmp(text, SYNTH_NAME, length) == 0 && (text[length] == '\0' || text[length] == ':');
+}
+
+int synth_parse_name(const char *name, struct synth_options *out, struct err *err)
+{
+    const char *colon = strchr(name, ':');
+    param_defaults(synth_params, out);
+    return colon ? param_parse_list(synth_params, out, colon + 1, "a generated load", err) : 0;
+}
+
+bool synth_name_gives_seed(const char *name)
+{
+    return strstr(name, ":seed=") != NULL || strstr(name, ",seed=") != NULL;
+}
+
+void synth_print_name(const struct synth_options *options, struct text *out)
+{
+    struct synth_options defaults;
+    param_defaults(synth_params, &defaults);
+    text_printf(out, "%s", SYNTH_NAME);
+    char before = ':';
+    for (const struct param *entry = synth_params; entry->name; entry++) {
+        struct text mine = {0}, usual = {0};
+        param_print_value(entry, options, &mine);
+        param_print_value(entry, &defaults, &usual);
+        if (strcmp(mine.data, usual.data) != 0 || strcmp(entry->name, "seed") == 0) {
+            text_printf(out, "%c%s=%s", before, entry->name, mine.data);
+            before = ',';
+        }
+        text_close(&mine);
+        text_close(&usual);
+    }
+}
 
 static void write_seconds(struct text *out, const char *key, uint64_t ms)
 {

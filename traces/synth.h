@@ -47,6 +47,16 @@ extern const struct param synth_params[];
 /* Checks what the ranges of single parameters cannot. Both functions below do it too. */
 int synth_check(const struct synth_options *options, struct err *err) MUST_CHECK;
 
+/* A generated load is named by its options, wherever a trace is named: "generated", or
+ * "generated:conversations=200,seed=3". Options left out are at their defaults. */
+#define SYNTH_NAME "generated"
+bool synth_is_name(const char *text);
+int synth_parse_name(const char *name, struct synth_options *out, struct err *err) MUST_CHECK;
+bool synth_name_gives_seed(const char *name);
+
+/* Appends the name: every option that is not at its default, and the seed. */
+void synth_print_name(const struct synth_options *options, struct text *out);
+
 /* Appends one line for each conversation. On failure out is as it was. */
 int synth_write(const struct synth_options *options, struct text *out, struct err *err) MUST_CHECK;
 

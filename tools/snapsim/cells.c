@@ -73,6 +73,13 @@ static int read_trace(struct reader *reader, const struct json *value, struct sw
         if (read_synth(reader, value, &out->options) != 0)
             return -1;
         json_print(value, false, &text);
+    } else if (json_string(value) && synth_is_name(json_string(value))) {
+        struct err reason;
+        out->generated = true;
+        out->seed_follows = !synth_name_gives_seed(json_string(value));
+        if (synth_parse_name(json_string(value), &out->options, &reason) != 0)
+            return json_fail(reader->document, value, reader->err, "%s", reason.text);
+        text_printf(&text, "%s", json_string(value));
     } else if (json_string(value) && *json_string(value)) {
         text_printf(&text, "%s", json_string(value));
     } else {

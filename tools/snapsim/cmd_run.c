@@ -9,6 +9,7 @@
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/settings.h"
 #include "tools/snapsim/snapsim.h"
+#include "traces/synth.h"
 
 struct run_flags {
     const char *format, *config_path, *per_request, *timeline, *trace_format;
@@ -35,9 +36,38 @@ static void help(const struct flag *flags)
           stdout);
 }
 
+/* What a result says of its trace, beside the config. */
+struct origin {
+    char sha256[65];
+    char *generated; /* the name of the load, if it was generated; owned */
+};
+
+/* A model's name may be that of a file, which may have changed since the result was made. */
+static int check_model(const struct config *config, const struct json *recorded, const char *path,
+                       struct err *err)
+{
+    struct model model;
+    struct model_sizes sizes;
+    uint64_t kv = 0, snapshot = 0;
+    if (!recorded || json_u64(json_get(recorded, "kv_bytes_per_token"), &kv) != 0 ||
+        json_u64(json_get(recorded, "snapshot_bytes"), &snapshot) != 0)
+        return 0;
+    if (model_load(&model, config->model, err) != 0 ||
+        model_sizes(&model, &config->sharding, &sizes, err) != 0)
+        return -1;
+    if (sizes.kv_bytes_per_token == kv && sizes.snapshot_bytes == snapshot)
+        return 0;
+    return err_set(err,
+                   "%s was made with another model '%s': a snapshot of %llu bytes expected, "
+                   "found %llu",
+                   path, config->model, (unsigned long long)snapshot,
+                   (unsigned long long)sizes.snapshot_bytes);
+}
+
 /* The `config` of a result, or an object of settings alone. A whole result also names the trace
  * that it is about, by its digest. */
-static int read_config(struct config *config, const char *path, char sha256[65], struct err *err)
+static int read_config(struct config *config, const char *path, struct origin *origin,
+                       struct err *err)
 {
     struct json_document document;
     if (json_open_file(&document, path, err) != 0)
@@ -46,9 +76,14 @@ static int read_config(struct config *config, const char *path, char sha256[65],
     const struct json *inner = json_get(top, "config");
     const struct json *trace = json_get(top, "trace");
     const char *digest = trace ? json_string(json_get(trace, "sha256")) : NULL;
+    const char *name = trace ? json_string(json_get(trace, "name")) : NULL;
     if (digest && strlen(digest) == 64)
-        memcpy(sha256, digest, 65);
+        memcpy(origin->sha256, digest, 65);
+    if (name && synth_is_name(name))
+        origin->generated = mem_strdup(name);
     int result = config_read(config, &document, inner ? inner : top, err);
+    if (result == 0 && inner)
+        result = check_model(config, json_get(top, "model"), path, err);
     json_close_document(&document);
     return result;
 }
@@ -199,13 +234,13 @@ static int check_format(const char *format)
 
 /* Two passes over the command line: what --config says comes first, options change it. */
 static int parse(struct options *options, struct run_flags *flags, int argc, char **argv,
-                 char sha256[65], struct err *err)
+                 struct origin *origin, struct err *err)
 {
     if (options_parse(options, argc, argv, err) != 0)
         return EXIT_USAGE;
     if (options->help || flags->config_path == NULL)
         return EXIT_GOOD;
-    if (read_config(options->config, flags->config_path, sha256, err) != 0)
+    if (read_config(options->config, flags->config_path, origin, err) != 0)
         return EXIT_FAILED;
     options->count = 0;
     return options_parse(options, argc, argv, err) == 0 ? EXIT_GOOD : EXIT_USAGE;
@@ -229,9 +264,11 @@ int cmd_run(int argc, char **argv)
     const char *trace = NULL;
     struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
     struct err err;
-    char sha256[65] = "";
+    struct origin origin = {"", NULL};
     struct load load = {0};
-    int status = parse(&options, &flags, argc, argv, sha256, &err);
+    int status = parse(&options, &flags, argc, argv, &origin, &err);
+    if (trace == NULL)
+        trace = origin.generated;
     if (status != EXIT_GOOD)
         say((enum exit_status)status, "%s", err.text);
     else if (options.help)
@@ -242,12 +279,13 @@ int cmd_run(int argc, char **argv)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (load_open(&load, trace, flags.trace_format, &config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
-    else if (sha256[0] && strcmp(sha256, load.workload->sha256) != 0)
+    else if (origin.sha256[0] && strcmp(origin.sha256, load.workload->sha256) != 0)
         status = say(EXIT_FAILED, "%s was made from another trace: sha256 %s expected, found %s",
-                     flags.config_path, sha256, load.workload->sha256);
+                     flags.config_path, origin.sha256, load.workload->sha256);
     else
         status = run_and_print(&config, &flags, &load);
     load_close(&load);
     config_close(&config);
+    free(origin.generated);
     return status;
 }

@@ -6,27 +6,24 @@
 #include "traces/open.h"
 #include "traces/synth.h"
 
-/* A generated load goes through the same reader as a file, so that its digest is that of the lines
- * that `snapsim trace generate` would have written. */
-static int generate(struct workload **out, const struct config *config, struct err *err)
-{
-    struct synth_options options;
-    param_defaults(synth_params, &options);
-    options.seed = config->seed;
-    struct text lines = {0};
-    struct build_options build = config_build_options(config);
-    int result = synth_write(&options, &lines, err);
-    if (result == 0)
-        result = trace_open_memory("generated", lines.data, lines.length, &build, NULL, out, err);
-    text_close(&lines);
-    return result;
-}
-
 int load_open_workload(struct workload **out, const char *path, const char *format,
                        const struct config *config, struct err *err)
 {
     struct build_options build = config_build_options(config);
-    return path ? trace_open(path, &build, format, out, err) : generate(out, config, err);
+    struct synth_options synth;
+    struct text name = {0};
+    int result = 0;
+    if (path == NULL)
+        path = SYNTH_NAME;
+    if (!synth_is_name(path) || synth_name_gives_seed(path))
+        return trace_open(path, &build, format, out, err);
+    result = synth_parse_name(path, &synth, err);
+    synth.seed = config->seed;
+    synth_print_name(&synth, &name);
+    if (result == 0)
+        result = trace_open(name.data, &build, NULL, out, err);
+    text_close(&name);
+    return result;
 }
 
 int load_open(struct load *out, const char *path, const char *format, const struct config *config,

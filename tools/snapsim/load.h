@@ -10,7 +10,7 @@ struct load {
     struct schedule *schedule;
 };
 
-/* path NULL: a load generated with all defaults and the configuration's seed. */
+/* path NULL: a generated load. One that does not give its seed takes the configuration's. */
 int load_open_workload(struct workload **out, const char *path, const char *format,
                        const struct config *config, struct err *err) MUST_CHECK;
 

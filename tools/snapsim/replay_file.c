@@ -8,8 +8,6 @@
 #include "sim/core/units.h"
 #include "tools/snapsim/axis.h"
 
-#define GENERATED "generated" /* the name of a load that needs no file */
-
 /* A setting, or the trace. */
 struct part {
     struct column column;
@@ -41,8 +39,6 @@ static void add_value(const struct part *part, const struct results_row *row, co
 static bool is_default(const struct part *part, const struct results_row *row)
 {
     const char *usual = part->column.entry ? part->column.entry->default_text : NULL;
-    if (part->column.source == COLUMN_TRACE)
-        usual = GENERATED;
     return usual && column_is(&part->column, row, usual);
 }
 

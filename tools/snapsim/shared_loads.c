@@ -25,15 +25,13 @@ static int open_workload(struct workload **out, const struct sweep_trace *trace,
     struct build_options build = config_build_options(config);
     int result = 0;
     if (trace->generated) {
-        struct text lines = {0};
+        struct text name = {0};
         struct synth_options options = trace->options;
         if (trace->seed_follows)
             options.seed = config->seed;
-        result = synth_write(&options, &lines, err);
-        if (result == 0)
-            result =
-                trace_open_memory("generated", lines.data, lines.length, &build, NULL, out, err);
-        text_close(&lines);
+        synth_print_name(&options, &name);
+        result = trace_open(name.data, &build, NULL, out, err);
+        text_close(&name);
         return result;
     }
     char *path = find_file(directory, trace->text);
