@@ -9,6 +9,7 @@
 
 #include "sim/core/mem.h"
 #include "sim/eviction.h"
+#include "tools/snapsim/plugin_text.h"
 
 /* What placements are made of. Intervals are starting points: rounds double and halve them. */
 static const char *const atoms[] = {
@@ -49,53 +50,10 @@ int advise_try(struct advice *out, const struct config *config, const struct loa
     return 0;
 }
 
-static bool same_setting(const struct config *a, const struct config *b)
-{
-    return strcmp(a->placement, b->placement) == 0 && strcmp(a->eviction, b->eviction) == 0 &&
-           a->orphans == b->orphans;
-}
-
-/* The settings of one round. */
-struct round {
-    struct config *configs;
-    struct advice *results;
-    bool *good;
-    size_t count, capacity;
-    const struct advise *advise;
-    atomic_size_t next;
-};
-
-/* Adds a neighbour unless it was tried, or is in this round already. */
-static void propose(struct round *round, const struct config *base, const char *placement,
-                    const char *eviction, unsigned orphans)
-{
-    struct config config;
-    config_copy(&config, base);
-    struct err ignored;
-    if (config_set(&config, "placement", placement, &ignored) != 0 ||
-        config_set(&config, "eviction", eviction, &ignored) != 0) {
-        config_close(&config);
-        return;
-    }
-    config.orphans = orphans;
-    bool known = round->advise->count + round->count >= round->advise->most;
-    for (size_t i = 0; i < round->advise->count && !known; i++)
-        known = same_setting(&round->advise->tried[i].config, &config);
-    for (size_t i = 0; i < round->count && !known; i++)
-        known = same_setting(&round->configs[i], &config);
-    if (known) {
-        config_close(&config);
-        return;
-    }
-    round->configs =
-        mem_grow(round->configs, &round->capacity, round->count + 1, sizeof *round->configs);
-    round->configs[round->count++] = config;
-}
-
-/* A placement as its parts, in the order of their names, so that a + b and b + a are the same. */
+/* A placement as its parts. */
 struct parts {
-    char *part[PARTS_MAX + 1];
-    size_t count;
+    char **part;
+    size_t count, capacity;
 };
 
 static int by_text(const void *a, const void *b)
@@ -107,9 +65,10 @@ static struct parts split(const char *placement)
 {
     struct parts parts = {0};
     char *copy = mem_strdup(placement), *rest = NULL;
-    for (char *name = strtok_r(copy, "+", &rest); name && parts.count < PARTS_MAX;
-         name = strtok_r(NULL, "+", &rest))
+    for (char *name = strtok_r(copy, "+", &rest); name; name = strtok_r(NULL, "+", &rest)) {
+        parts.part = mem_grow(parts.part, &parts.capacity, parts.count + 1, sizeof *parts.part);
         parts.part[parts.count++] = mem_strdup(name);
+    }
     free(copy);
     return parts;
 }
@@ -118,12 +77,14 @@ static void free_parts(struct parts *parts)
 {
     for (size_t i = 0; i < parts->count; i++)
         free(parts->part[i]);
+    free(parts->part);
 }
 
-/* Joins parts, with one left out (`without`) or replaced, or one more (`without` = count). */
+/* Joins parts, with one left out (`without`) or replaced, or one more (`without` = count); in the
+ * order of their names, so that a + b and b + a are the same. */
 static char *join(const struct parts *parts, size_t without, const char *instead)
 {
-    const char *chosen[PARTS_MAX + 2];
+    const char **chosen = mem_array(parts->count + 1, sizeof *chosen);
     size_t count = 0;
     for (size_t i = 0; i < parts->count; i++)
         if (i != without)
@@ -136,7 +97,70 @@ static char *join(const struct parts *parts, size_t without, const char *instead
     for (size_t i = 0; i < count; i++)
         if (i == 0 || strcmp(chosen[i], chosen[i - 1]) != 0)
             text_printf(&text, "%s%s", text.length ? "+" : "", chosen[i]);
+    free(chosen);
     return text.data;
+}
+
+/* What tells settings apart, however they are written: plug-ins with every parameter. */
+static char *key_of(const struct config *config)
+{
+    struct text placement = {0}, key = {0};
+    plugin_text_long(snapsim_plugins.placements, config->placement, &placement);
+    struct parts parts = split(placement.data);
+    char *sorted = join(&parts, parts.count, NULL);
+    text_printf(&key, "%u %s ", config->orphans, sorted);
+    plugin_text_long(snapsim_plugins.evictions, config->eviction, &key);
+    free(sorted);
+    free_parts(&parts);
+    text_close(&placement);
+    return key.data;
+}
+
+/* Whether a setting is new, within the number of tries; it is not any more after this. */
+static bool is_new(struct advise *advise, const struct config *config)
+{
+    if (advise->known_count >= advise->most)
+        return false;
+    char *key = key_of(config);
+    for (size_t i = 0; i < advise->known_count; i++) {
+        if (strcmp(advise->known[i], key) == 0) {
+            free(key);
+            return false;
+        }
+    }
+    advise->known = mem_grow(advise->known, &advise->known_capacity, advise->known_count + 1,
+                             sizeof *advise->known);
+    advise->known[advise->known_count++] = key;
+    return true;
+}
+
+/* The settings of one round. */
+struct round {
+    struct config *configs;
+    struct advice *results;
+    bool *good;
+    size_t count, capacity;
+    struct advise *advise;
+    atomic_size_t next;
+};
+
+/* Adds a neighbour unless it was tried, or is in this round already. */
+static void propose(struct round *round, const struct config *base, const char *placement,
+                    const char *eviction, unsigned orphans)
+{
+    struct config config;
+    config_copy(&config, base);
+    config.orphans = orphans;
+    struct err ignored;
+    if (config_set(&config, "placement", placement, &ignored) != 0 ||
+        config_set(&config, "eviction", eviction, &ignored) != 0 ||
+        !is_new(round->advise, &config)) {
+        config_close(&config);
+        return;
+    }
+    round->configs =
+        mem_grow(round->configs, &round->capacity, round->count + 1, sizeof *round->configs);
+    round->configs[round->count++] = config;
 }
 
 static void propose_joined(struct round *round, const struct config *best,
@@ -151,11 +175,16 @@ static void propose_joined(struct round *round, const struct config *best,
 static void propose_intervals(struct round *round, const struct config *best,
                               const struct parts *parts, size_t at)
 {
-    uint64_t interval = 0;
+    static const char name[] = "fixed";
+    const char *part = parts->part[at];
     char changed[40];
-    if (sscanf(parts->part[at], "fixed:%" SCNu64, &interval) != 1)
+    struct text value = {0};
+    if (strcspn(part, ":") != strlen(name) || strncmp(part, name, strlen(name)) != 0 ||
+        !plugin_text_parameter(snapsim_plugins.placements, part, "interval", &value))
         return;
+    uint64_t interval = strtoull(value.data, NULL, 10);
     uint64_t others[] = {interval * 2, interval / 2};
+    text_close(&value);
     for (int i = 0; i < 2; i++) {
         if (others[i] < INTERVAL_MIN || others[i] > INTERVAL_MAX)
             continue;
@@ -254,11 +283,13 @@ static bool improve(struct advise *advise, size_t *best)
 int advise_search(struct advise *advise, const struct config *start, struct err *err)
 {
     struct advice first;
+    if (!is_new(advise, start))
+        return err_set(err, "no setting may be tried");
     if (advise_try(&first, start, advise->load, err) != 0)
         return -1;
     remember(advise, &first);
     size_t best = 0;
-    while (advise->count < advise->most && improve(advise, &best))
+    while (advise->known_count < advise->most && improve(advise, &best))
         ;
     return 0;
 }
@@ -267,6 +298,9 @@ void advise_close(struct advise *advise)
 {
     for (size_t i = 0; i < advise->count; i++)
         config_close(&advise->tried[i].config);
+    for (size_t i = 0; i < advise->known_count; i++)
+        free(advise->known[i]);
     free(advise->tried);
+    free(advise->known);
     *advise = (struct advise){0};
 }

@@ -3,7 +3,8 @@
  * Greedy, by rounds. A round tries every neighbour of the best setting so far: one more placement
  * joined, one left out, an interval doubled or halved, another eviction, orphans the other way. The
  * best neighbour is taken if it hits more; the search ends when none does. Every setting that was
- * tried is remembered, none is run twice. Deterministic: ties go to what was tried first. */
+ * tried is remembered, those that cannot be run too, and none is run twice, however it is written.
+ * Deterministic: ties go to what was tried first. */
 #ifndef SNAPSIM_ADVISE_H
 #define SNAPSIM_ADVISE_H
 
@@ -21,8 +22,10 @@ struct advise {
     const struct load *load;
     struct advice *tried; /* the first one is the setting that the search started from */
     size_t count, capacity;
+    char **known; /* keys of all settings that were run, with those that failed */
+    size_t known_count, known_capacity;
     size_t threads;
-    size_t most; /* settings to try at most */
+    size_t most; /* settings to try at most; at least 1 */
 };
 
 /* Searches from a setting: its model, capacity and so on stay, placement, eviction and orphans are

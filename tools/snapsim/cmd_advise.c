@@ -10,7 +10,7 @@
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/settings.h"
 
-#define SEEDS 3 /* arrivals drawn anew, to see whether a gain is luck */
+#define SEEDS 3 /* arrivals, or a generated load, drawn anew to see whether a gain is luck */
 #define FINALISTS_MAX 20
 #define TRIES_DEFAULT "300"
 
@@ -20,9 +20,18 @@ struct finalist {
     double ratio, gain[SEEDS], half_gain[2];
 };
 
-/* The same trace with arrivals of other seeds; the workload is the first one's. */
+/* What is advised about, and how it came to the command line. */
+struct subject {
+    const char *trace, *trace_format; /* NULL: a generated load; by the content */
+    const struct config *config;
+};
+
+/* The subject with several seeds, or with one if a seed changes nothing, as with recorded starts.
+ * The workload of a trace is shared, a generated load is made anew. */
 struct seeds {
     struct load loads[SEEDS];
+    double usual[SEEDS]; /* what the user's setting hits there, in percent */
+    size_t count;
 };
 
 static double percent(uint64_t part, uint64_t whole)
@@ -59,6 +68,17 @@ static size_t choose_finalists(const struct advise *advise, struct finalist *fin
     return found;
 }
 
+static int hit_percent(double *out, const struct config *config, const struct load *load,
+                       struct err *err)
+{
+    struct advice there;
+    if (advise_try(&there, config, load, err) != 0)
+        return -1;
+    *out = percent(there.hit_tokens, there.prompt_tokens);
+    config_close(&there.config);
+    return 0;
+}
+
 static int judge(struct finalist *one, const struct advise *advise, const struct seeds *seeds,
                  struct err *err)
 {
@@ -68,24 +88,33 @@ static int judge(struct finalist *one, const struct advise *advise, const struct
     for (int i = 0; i < 2; i++)
         one->half_gain[i] = percent(mine->half_hit_tokens[i], mine->half_prompt_tokens[i]) -
                             percent(usual->half_hit_tokens[i], usual->half_prompt_tokens[i]);
-    for (int i = 1; i < SEEDS; i++) {
-        struct advice there, base;
-        if (advise_try(&there, &mine->config, &seeds->loads[i], err) != 0)
+    for (size_t i = 1; i < seeds->count; i++) {
+        double there = 0;
+        if (hit_percent(&there, &mine->config, &seeds->loads[i], err) != 0)
             return -1;
-        config_close(&there.config);
-        if (advise_try(&base, &usual->config, &seeds->loads[i], err) != 0)
-            return -1;
-        config_close(&base.config);
-        one->gain[i] = percent(there.hit_tokens, there.prompt_tokens) -
-                       percent(base.hit_tokens, base.prompt_tokens);
+        one->gain[i] = there - seeds->usual[i];
     }
     return 0;
 }
 
-static void print_command(const char *trace, const struct config *config, struct text *out)
+/* Options come apart at unit separators, which stand in none of them. */
+static void print_command(const struct subject *subject, const struct config *config,
+                          struct text *out)
 {
-    text_printf(out, "snapsim run%s%s", trace ? " " : "", trace ? trace : "");
-    config_print_changed(config, "model capacity", " --", " ", out);
+    struct text settings = {0};
+    char *rest = NULL;
+    text_printf(out, "snapsim run");
+    if (subject->trace)
+        options_add_word(subject->trace, out);
+    if (subject->trace && subject->trace_format) {
+        options_add_word("--trace-format", out);
+        options_add_word(subject->trace_format, out);
+    }
+    config_print_changed(config, "model capacity", "\x1f--", "\x1f", &settings);
+    for (char *word = strtok_r(settings.data, "\x1f", &rest); word;
+         word = strtok_r(NULL, "\x1f", &rest))
+        options_add_word(word, out);
+    text_close(&settings);
 }
 
 static void print_setting(const struct config *config, struct text *out)
@@ -94,22 +123,36 @@ static void print_setting(const struct config *config, struct text *out)
                 config->orphans == ORPHANS_KEEP ? "kept" : "dropped");
 }
 
+static void print_verdict(const struct finalist *best, const struct seeds *seeds, struct text *out)
+{
+    bool sure = best->half_gain[0] > 0 && best->half_gain[1] > 0;
+    for (size_t i = 0; i < seeds->count; i++)
+        sure = sure && best->gain[i] > 0;
+    const char *which = seeds->count > 1 ? "with every seed and in both halves" : "in both halves";
+    text_printf(out, "\nThe first one %s %s%s\n\n  ", sure ? "gains" : "does not gain", which,
+                sure ? " of the load." : ": within the noise of this load.");
+}
+
 static void print_table(const struct advise *advise, const struct finalist *finalists, size_t count,
-                        const char *trace, struct text *out)
+                        const struct seeds *seeds, const struct subject *subject, struct text *out)
 {
     char capacity[UNITS_TEXT];
     const struct advice *usual = &advise->tried[0];
-    text_printf(out, "%s at %s, %zu settings tried\n\n", usual->config.model,
+    bool seeded = seeds->count > 1;
+    text_printf(out, "%s at %s, %zu settings tried", usual->config.model,
                 units_bytes(usual->config.capacity, capacity), advise->count);
-    text_printf(out, "%8s %8s   gain by seed, points      by half          setting\n", "hit",
-                "gain");
-    text_printf(out, "%7.2f%% %8s %43s", percent(usual->hit_tokens, usual->prompt_tokens), "-", "");
+    if (!seeded)
+        text_printf(out, "; arrivals are %s: no seeds", seeds->loads[0].schedule->how);
+    text_printf(out, "\n\n%8s %8s   %sby half          setting\n", "hit", "gain",
+                seeded ? "gain by seed, points      " : "");
+    text_printf(out, "%7.2f%% %8s %*s", percent(usual->hit_tokens, usual->prompt_tokens), "-",
+                seeded ? 45 : 19, "");
     print_setting(&usual->config, out);
     text_printf(out, "  (yours)\n");
     for (size_t i = 0; i < count; i++) {
         const struct finalist *one = &finalists[i];
         text_printf(out, "%7.2f%% %+8.2f ", one->ratio, one->gain[0]);
-        for (int j = 0; j < SEEDS; j++)
+        for (size_t j = 0; seeded && j < seeds->count; j++)
             text_printf(out, " %+8.2f", one->gain[j]);
         text_printf(out, " %+7.2f %+7.2f  ", one->half_gain[0], one->half_gain[1]);
         print_setting(&advise->tried[one->index].config, out);
@@ -117,21 +160,13 @@ static void print_table(const struct advise *advise, const struct finalist *fina
     }
     if (count == 0)
         return;
-    bool sure = true;
-    const struct finalist *best = &finalists[0];
-    for (int i = 0; i < SEEDS; i++)
-        sure = sure && best->gain[i] > 0;
-    sure = sure && best->half_gain[0] > 0 && best->half_gain[1] > 0;
-    text_printf(out, "\n%s\n\n  ",
-                sure ? "The first one gains with every seed and in both halves of the load."
-                     : "The first one does not gain with every seed and in both halves: within the "
-                       "noise of this load.");
-    print_command(trace, &advise->tried[best->index].config, out);
+    print_verdict(&finalists[0], seeds, out);
+    print_command(subject, &advise->tried[finalists[0].index].config, out);
     text_printf(out, "\n");
 }
 
 static void print_json(const struct advise *advise, const struct finalist *finalists, size_t count,
-                       const char *trace, struct text *out)
+                       const struct seeds *seeds, const struct subject *subject, struct text *out)
 {
     struct json *top = json_new_object();
     json_add_u64(top, "schema", RESULT_SCHEMA);
@@ -144,15 +179,15 @@ static void print_json(const struct advise *advise, const struct finalist *final
         const struct finalist *one = &finalists[i];
         struct json *entry = json_add_object(list, NULL);
         struct text command = {0};
-        print_command(trace, &advise->tried[one->index].config, &command);
+        print_command(subject, &advise->tried[one->index].config, &command);
         config_write(&advise->tried[one->index].config, json_add_object(entry, "config"));
         json_add_double(entry, "hit_percent", one->ratio);
         json_add_double(entry, "gain_points", one->gain[0]);
         json_add_double(entry, "gain_points_first_half", one->half_gain[0]);
         json_add_double(entry, "gain_points_second_half", one->half_gain[1]);
-        for (int j = 1; j < SEEDS; j++) {
+        for (size_t j = 1; j < seeds->count; j++) {
             char key[40];
-            snprintf(key, sizeof key, "gain_points_seed_plus_%d", j);
+            snprintf(key, sizeof key, "gain_points_seed_plus_%zu", j);
             json_add_double(entry, key, one->gain[j]);
         }
         json_add_string(entry, "command", command.data);
@@ -163,29 +198,80 @@ static void print_json(const struct advise *advise, const struct finalist *final
     json_close(top);
 }
 
-static int open_seeds(struct seeds *seeds, const char *trace, const char *format,
-                      const struct config *config, struct err *err)
+static int open_seed(struct load *out, const struct load *first, const struct subject *subject,
+                     uint64_t step, struct err *err)
 {
-    if (load_open(&seeds->loads[0], trace, format, config, err) != 0)
+    struct config config;
+    config_copy(&config, subject->config);
+    config.seed += step;
+    int result = 0;
+    if (subject->trace == NULL) {
+        result = load_open(out, NULL, NULL, &config, err);
+    } else {
+        out->workload = first->workload;
+        result = schedule_open(&out->schedule, out->workload, config.arrival, config.seed,
+                               config.requests, err);
+    }
+    config_close(&config);
+    return result;
+}
+
+static void close_seed(struct load *one, const struct load *first)
+{
+    if (one->workload == first->workload)
+        one->workload = NULL; /* the first one's */
+    load_close(one);
+    *one = (struct load){0};
+}
+
+static bool same_arrivals(const struct load *a, const struct load *b)
+{
+    const struct schedule *left = a->schedule, *right = b->schedule;
+    bool same = a->workload == b->workload && left->count == right->count;
+    for (uint32_t i = 0; same && i < left->count; i++)
+        same = left->arrivals[i].request == right->arrivals[i].request &&
+               left->arrivals[i].at_ns == right->arrivals[i].at_ns;
+    return same;
+}
+
+static int open_seeds(struct seeds *seeds, const struct subject *subject, struct err *err)
+{
+    struct load *first = &seeds->loads[0];
+    if (load_open(first, subject->trace, subject->trace_format, subject->config, err) != 0)
         return -1;
-    for (uint64_t i = 1; i < SEEDS; i++) {
-        seeds->loads[i].workload = seeds->loads[0].workload;
-        if (schedule_open(&seeds->loads[i].schedule, seeds->loads[0].workload, config->arrival,
-                          config->seed + i, config->requests, err) != 0)
+    for (seeds->count = 1; seeds->count < SEEDS; seeds->count++) {
+        struct load *one = &seeds->loads[seeds->count];
+        if (open_seed(one, first, subject, seeds->count, err) != 0)
             return -1;
+        if (same_arrivals(one, first)) {
+            close_seed(one, first);
+            return 0;
+        }
     }
     return 0;
 }
 
 static void close_seeds(struct seeds *seeds)
 {
-    for (int i = 1; i < SEEDS; i++)
-        schedule_close(seeds->loads[i].schedule);
+    for (size_t i = 1; i < SEEDS; i++)
+        close_seed(&seeds->loads[i], &seeds->loads[0]);
     load_close(&seeds->loads[0]);
 }
 
-static int advise_and_print(const struct config *config, const char *trace, const char *format,
-                            const char *trace_format, size_t threads, size_t most, size_t finalists)
+static int judge_all(struct finalist *finalists, size_t count, const struct advise *advise,
+                     struct seeds *seeds, struct err *err)
+{
+    for (size_t i = 1; i < seeds->count && count > 0; i++)
+        if (hit_percent(&seeds->usual[i], &advise->tried[0].config, &seeds->loads[i], err) != 0)
+            return -1;
+    for (size_t i = 0; i < count; i++)
+        if (judge(&finalists[i], advise, seeds, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int advise_and_print(const struct subject *subject, const char *format, size_t threads,
+                            size_t most, size_t show)
 {
     struct err err;
     struct seeds seeds = {0};
@@ -193,20 +279,21 @@ static int advise_and_print(const struct config *config, const char *trace, cons
     struct text out = {0};
     struct advise advise = {.load = &seeds.loads[0], .threads = threads, .most = most};
     int status = EXIT_FAILED;
-    if (open_seeds(&seeds, trace, trace_format, config, &err) != 0 ||
-        advise_search(&advise, config, &err) != 0)
+    bool failed = true; /* and err says why */
+    if (open_seeds(&seeds, subject, &err) != 0 ||
+        advise_search(&advise, subject->config, &err) != 0)
         goto out;
-    size_t count = choose_finalists(&advise, best, finalists);
-    for (size_t i = 0; i < count; i++)
-        if (judge(&best[i], &advise, &seeds, &err) != 0)
-            goto out;
+    size_t count = choose_finalists(&advise, best, show);
+    if (judge_all(best, count, &advise, &seeds, &err) != 0)
+        goto out;
     if (strcmp(format, "json") == 0)
-        print_json(&advise, best, count, trace, &out);
+        print_json(&advise, best, count, &seeds, subject, &out);
     else
-        print_table(&advise, best, count, trace, &out);
+        print_table(&advise, best, count, &seeds, subject, &out);
     status = print_result(&out);
+    failed = false;
 out:
-    if (status != EXIT_GOOD)
+    if (failed)
         say(EXIT_FAILED, "%s", err.text);
     text_close(&out);
     advise_close(&advise);
@@ -259,9 +346,11 @@ int cmd_advise(int argc, char **argv)
         status = say(EXIT_USAGE, "--format: table or json was expected, found '%s'", format);
     else if (settings_check(&config, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
-    else
-        status = advise_and_print(&config, trace, format, trace_format, (size_t)counts[0],
-                                  (size_t)counts[1], (size_t)counts[2]);
+    else {
+        const struct subject subject = {trace, trace_format, &config};
+        status = advise_and_print(&subject, format, (size_t)counts[0], (size_t)counts[1],
+                                  (size_t)counts[2]);
+    }
     config_close(&config);
     return status;
 }

@@ -22,22 +22,6 @@ static void help(const struct flag *flags)
           stdout);
 }
 
-/* A word of a command line as a shell reads it. */
-static void add_word(const char *word, struct text *out)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "%+,-./:=@_";
-    text_add(out, " ", 1);
-    if (*word && strspn(word, plain) == strlen(word)) {
-        text_printf(out, "%s", word);
-        return;
-    }
-    text_add(out, "'", 1);
-    for (const char *c = word; *c; c++)
-        text_printf(out, *c == '\'' ? "'\\''" : "%c", *c);
-    text_add(out, "'", 1);
-}
-
 static int write_report(const char *path, const char *output, const struct words *where,
                         const struct report_request *request)
 {
@@ -73,7 +57,7 @@ int cmd_report(int argc, char **argv)
     int status = EXIT_GOOD;
     text_printf(&command, "snapsim report");
     for (int i = 1; i < argc; i++)
-        add_word(argv[i], &command);
+        options_add_word(argv[i], &command);
     request.command = command.data;
     if (words_take(&where, "--where", &argc, argv, &err) != 0 ||
         options_parse(&options, argc, argv, &err) != 0)

@@ -114,6 +114,21 @@ int options_parse_count(const char *text, const char *what, uint64_t most, uint6
     return 0;
 }
 
+void options_add_word(const char *word, struct text *out)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "%+,-./:=@_";
+    text_add(out, " ", 1);
+    if (*word && strspn(word, plain) == strlen(word)) {
+        text_printf(out, "%s", word);
+        return;
+    }
+    text_add(out, "'", 1);
+    for (const char *c = word; *c; c++)
+        text_printf(out, *c == '\'' ? "'\\''" : "%c", *c);
+    text_add(out, "'", 1);
+}
+
 void options_print_flags(const struct flag *flags, FILE *out)
 {
     for (const struct flag *flag = flags; flag->name; flag++)

@@ -33,6 +33,9 @@ int options_parse(struct options *options, int argc, char **argv, struct err *er
 int options_parse_count(const char *text, const char *what, uint64_t most, uint64_t *value,
                         struct err *err) MUST_CHECK;
 
+/* Appends a blank and a word, quoted where a shell would read it as something else. */
+void options_add_word(const char *word, struct text *out);
+
 /* The option parts of --help. */
 void options_print_flags(const struct flag *flags, FILE *out);
 void options_print_settings(FILE *out);
