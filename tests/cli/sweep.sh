@@ -22,6 +22,22 @@ if "$SNAPSIM" merge part-1 part-2 2>message; then
     exit 1
 fi
 grep -q '17 of 50 cells are missing' message || grep -q 'cells are missing' message
+merge_fails() { # words that stderr must hold, then parts
+    words=$1
+    shift
+    if "$SNAPSIM" merge "$@" >merged 2>message || ! grep -qF -- "$words" message; then
+        cat message
+        exit 1
+    fi
+}
+sed 's/"cells":50/"cells":9007199254740991/' part-1/results.jsonl >many.jsonl
+merge_fails 'many.jsonl:1: at most 10000000 cells were expected' many.jsonl
+sed 's/"version":"[^"]*"/"version":"0.0"/' part-2/results.jsonl >older.jsonl
+merge_fails 'older.jsonl:1: a result of snapsim' part-1 older.jsonl part-3
+# a cell that failed is told by its error, not by what a name may hold
+printf '{"name": "\\"error\\":", "trace": {"conversations": 3}}' >named.json
+"$SNAPSIM" sweep named.json --output named.jsonl
+"$SNAPSIM" merge named.jsonl | cmp - named.jsonl
 # what is there is not overwritten unasked
 if "$SNAPSIM" sweep sweep.json --output out 2>message; then
     exit 1
@@ -42,10 +58,16 @@ fi
 grep -q '2 of 4 cells failed' message
 [ "$(grep -c '"error"' bad.jsonl)" = 2 ] && [ "$(grep -c '"hit_ratio"' bad.jsonl)" = 2 ]
 # --dry-run lists the cells and runs nothing to disk
-"$SNAPSIM" sweep sweep.json --dry-run >cells
+"$SNAPSIM" sweep sweep.json --dry-run --output not-made >cells
+[ ! -e not-made ]
 [ "$(wc -l <cells)" = 51 ] && grep -q '^49 label=limit' cells
 # an exclusion of a trace that no cell has excludes nothing and is no trace of the sweep
 printf '{"trace": {"conversations": 3}, "exclude": [{"trace": "not-there.jsonl"}]}' >exclude.json
 "$SNAPSIM" sweep exclude.json --dry-run >cells
 head -n 1 cells | grep -vq trace=
 [ "$(wc -l <cells)" = 2 ]
+# a directory that cannot be made
+if "$SNAPSIM" sweep bad.json --output missing/deep 2>message; then
+    exit 1
+fi
+grep -q "create the directory 'missing/deep'" message

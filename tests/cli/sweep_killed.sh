@@ -36,6 +36,18 @@ if [ -e torn.jsonl.journal ]; then
     "$SNAPSIM" sweep sweep.json --output torn.jsonl --resume
 fi
 cmp torn.jsonl whole.jsonl
+# a crash within the first line leaves nothing to go on with, and is no other sweep either
+for start in '' 'snapsim-jour' 'snapsim-journal 1 0x'; do
+    printf '%s' "$start" >torn.jsonl.journal
+    "$SNAPSIM" sweep sweep.json -j2 --output torn.jsonl --resume
+    cmp torn.jsonl whole.jsonl
+done
+printf 'snapsim-journal 2' >torn.jsonl.journal
+if "$SNAPSIM" sweep sweep.json --output torn.jsonl --resume 2>message; then
+    exit 1
+fi
+grep -q 'is of another sweep, trace or version' message
+rm torn.jsonl.journal
 # no room, no permission
 if [ -w /dev/full ]; then
     if "$SNAPSIM" run --format json >/dev/full 2>message; then

@@ -10,7 +10,6 @@
 #include "sim/core/units.h"
 #include "tools/snapsim/settings.h"
 
-#define CELLS_MAX 10000000u
 #define AXIS_VALUES_MAX 1000000u
 
 /* One key of the file and the values that it takes. */

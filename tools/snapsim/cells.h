@@ -22,6 +22,8 @@
 #include "sim/engine/config.h"
 #include "traces/synth.h"
 
+#define CELLS_MAX 10000000u /* of a sweep */
+
 struct sweep_trace {
     char *text; /* the path as written, or the options of the generated load as JSON */
     bool generated;

@@ -7,6 +7,7 @@
 
 #include "sim/core/json.h"
 #include "sim/core/mem.h"
+#include "tools/snapsim/cells.h"
 #include "tools/snapsim/journal.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
@@ -14,10 +15,63 @@
 
 /* What all parts must agree on, and the lines by cell. */
 struct merge {
-    char *digest;
-    size_t cells;
+    char *digest, *version; /* of the sweep, of the program; version NULL: no cell was run yet */
+    size_t cells, failed;
     char **lines;
 };
+
+/* The sweep that a line belongs to must be that of the lines before it. */
+static int check_sweep(struct merge *merge, const struct json *top, uint64_t *cell, struct err *err)
+{
+    const struct json *sweep = json_get(top, "sweep");
+    const char *digest = sweep ? json_string(json_get(sweep, "digest")) : NULL;
+    uint64_t cells = 0;
+    if (!digest || json_u64(json_get(sweep, "cell"), cell) != 0 ||
+        json_u64(json_get(sweep, "cells"), &cells) != 0 || *cell >= cells)
+        return err_set(err, "a line of a sweep was expected");
+    if (cells > CELLS_MAX)
+        return err_set(err, "at most %u cells were expected, found %" PRIu64, CELLS_MAX, cells);
+    if (!merge->digest) {
+        merge->digest = mem_strdup(digest);
+        merge->cells = (size_t)cells;
+        merge->lines = mem_array(merge->cells, sizeof *merge->lines);
+    }
+    if (strcmp(merge->digest, digest) != 0 || merge->cells != cells)
+        return err_set(err, "a line of sweep %s was expected, found one of %s", merge->digest,
+                       digest);
+    return 0;
+}
+
+/* Results of two versions of the program need not agree. A cell that failed names none. */
+static int check_version(struct merge *merge, const struct json *top, struct err *err)
+{
+    const struct json *program = json_get(top, "program");
+    const char *version = program ? json_string(json_get(program, "version")) : NULL;
+    if (!version)
+        return 0;
+    if (!merge->version)
+        merge->version = mem_strdup(version);
+    if (strcmp(merge->version, version) == 0)
+        return 0;
+    return err_set(err, "a result of snapsim %s was expected, found one of %s", merge->version,
+                   version);
+}
+
+static int take_document(struct merge *merge, const struct json *top, const char *line,
+                         struct err *err)
+{
+    uint64_t cell = 0;
+    if (check_sweep(merge, top, &cell, err) != 0 || check_version(merge, top, err) != 0)
+        return -1;
+    char **place = &merge->lines[cell];
+    if (*place)
+        return strcmp(*place, line) == 0
+                   ? 0
+                   : err_set(err, "cell %" PRIu64 " is there twice, with different results", cell);
+    *place = mem_strdup(line);
+    merge->failed += json_get(top, "error") != NULL;
+    return 0;
+}
 
 static int take_line(struct merge *merge, const char *path, uint32_t number, const char *line,
                      struct err *err)
@@ -26,26 +80,9 @@ static int take_line(struct merge *merge, const char *path, uint32_t number, con
     struct err reason;
     if (json_open_text(&document, path, line, &reason) != 0)
         return err_set(err, "%s:%u: a result was expected, found something else", path, number);
-    const struct json *sweep = json_get(document.top, "sweep");
-    const char *digest = sweep ? json_string(json_get(sweep, "digest")) : NULL;
-    uint64_t cell = 0, cells = 0;
-    int result = 0;
-    if (!digest || json_u64(json_get(sweep, "cell"), &cell) != 0 ||
-        json_u64(json_get(sweep, "cells"), &cells) != 0 || cell >= cells) {
-        result = err_set(err, "%s:%u: a line of a sweep was expected", path, number);
-    } else if (!merge->digest) {
-        merge->digest = mem_strdup(digest);
-        merge->cells = (size_t)cells;
-        merge->lines = mem_array(merge->cells, sizeof *merge->lines);
-    } else if (strcmp(merge->digest, digest) != 0 || merge->cells != cells) {
-        result = err_set(err, "%s:%u: a line of sweep %s was expected, found one of %s", path,
-                         number, merge->digest, digest);
-    }
-    if (result == 0 && merge->lines[cell] && strcmp(merge->lines[cell], line) != 0)
-        result = err_set(err, "%s:%u: cell %" PRIu64 " is there twice, with different results",
-                         path, number, cell);
-    else if (result == 0 && !merge->lines[cell])
-        merge->lines[cell] = mem_strdup(line);
+    int result = take_document(merge, document.top, line, &reason);
+    if (result != 0)
+        err_set(err, "%s:%u: %.900s", path, number, reason.text);
     json_close_document(&document);
     return result;
 }
@@ -84,12 +121,11 @@ static int finish(const struct merge *merge, const char *output)
 {
     struct text all = {0};
     struct err err;
-    size_t missing = 0, failed = 0;
+    size_t missing = 0;
     for (size_t i = 0; i < merge->cells; i++) {
         missing += merge->lines[i] == NULL;
         if (merge->lines[i])
             text_printf(&all, "%s\n", merge->lines[i]);
-        failed += merge->lines[i] && strstr(merge->lines[i], "\"error\":") != NULL;
     }
     int status = EXIT_GOOD;
     if (missing > 0)
@@ -98,9 +134,9 @@ static int finish(const struct merge *merge, const char *output)
         status = say(EXIT_FAILED, "%s", err.text);
     else if (!output)
         status = print_result(&all);
-    if (status == EXIT_GOOD && failed > 0)
-        status =
-            say(EXIT_FAILED, "%zu of %zu cells failed; their lines say why", failed, merge->cells);
+    if (status == EXIT_GOOD && merge->failed > 0)
+        status = say(EXIT_FAILED, "%zu of %zu cells failed; their lines say why", merge->failed,
+                     merge->cells);
     text_close(&all);
     return status;
 }
@@ -140,6 +176,7 @@ int cmd_merge(int argc, char **argv)
         free(merge.lines[i]);
     free(merge.lines);
     free(merge.digest);
+    free(merge.version);
     free(parts);
     return status;
 }

@@ -1,4 +1,5 @@
 /* snapsim sweep - many settings, many threads, one stable list of results. */
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -42,12 +43,14 @@ struct crew {
     uint64_t started_ns, printed_ns;
 };
 
-static volatile sig_atomic_t interrupted;
+/* Set by a signal, read by all threads: only a lock-free atomic may be both. */
+static atomic_int interrupted;
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a signal handler sets it");
 
 static void on_interrupt(int signal)
 {
     (void)signal;
-    interrupted = 1;
+    atomic_store(&interrupted, 1);
 }
 
 static uint64_t now_ns(void)
@@ -115,7 +118,7 @@ static void *work(void *user)
     struct text line = {0};
     for (;;) {
         size_t at = atomic_fetch_add(&crew->next, 1);
-        if (at >= crew->todo_count || interrupted)
+        if (at >= crew->todo_count || atomic_load(&interrupted))
             break;
         text_clear(&line);
         bool good = run_cell(crew, crew->todo[at], &line);
@@ -226,18 +229,20 @@ static int dry_run(const struct crew *crew, size_t threads, struct text *out)
 }
 
 /* --output names a results file (*.jsonl, *.zst) or a directory, which is made. */
-static char *target_path(const char *output)
+static int target_path(char **out, const char *output, struct err *err)
 {
     struct text path = {0};
+    *out = NULL;
     if (output == NULL)
-        return NULL;
+        return 0;
     size_t length = strlen(output);
     bool is_file = (length > 6 && strcmp(output + length - 6, ".jsonl") == 0) ||
                    (length > 4 && strcmp(output + length - 4, ".zst") == 0);
-    if (!is_file)
-        mkdir(output, 0777);
+    if (!is_file && mkdir(output, 0777) != 0 && errno != EEXIST)
+        return err_set_errno(err, "create the directory '%s'", output);
     text_printf(&path, is_file ? "%s" : "%s/results.jsonl", output);
-    return path.data;
+    *out = path.data;
+    return 0;
 }
 
 static size_t *choose_cells(const struct sweep *sweep, const struct journal *journal, uint64_t part,
@@ -269,21 +274,36 @@ static int finish(const struct crew *crew, const char *target)
     return EXIT_GOOD;
 }
 
+/* Whether a line of results is one of this sweep. */
+static bool is_of_sweep(const char *target, const char *line, uint64_t identity)
+{
+    struct json_document document;
+    struct err ignored;
+    char expected[24];
+    if (json_open_text(&document, target, line, &ignored) != 0)
+        return false;
+    snprintf(expected, sizeof expected, "0x%016" PRIx64, identity);
+    const struct json *sweep = json_get(document.top, "sweep");
+    const char *digest = sweep ? json_string(json_get(sweep, "digest")) : NULL;
+    bool same = digest && strcmp(digest, expected) == 0;
+    json_close_document(&document);
+    return same;
+}
+
 /* A results file that --resume finds finished must be of this sweep. */
 static int check_complete(const char *target, uint64_t identity)
 {
     struct err err;
     struct trace_lines *lines = NULL;
-    char *line = NULL, expected[64];
+    char *line = NULL;
     size_t length = 0;
-    snprintf(expected, sizeof expected, "\"digest\":\"0x%016" PRIx64 "\",\"cell\":", identity);
     int more = lines_open_file(&lines, target, &err);
     if (more == 0)
         more = lines_next(lines, &line, &length, &err);
     int status = EXIT_GOOD;
     if (more < 0)
         status = say(EXIT_FAILED, "%s", err.text);
-    else if (more == 0 || strstr(line, expected) == NULL)
+    else if (more == 0 || !is_of_sweep(target, line, identity))
         status = say(EXIT_FAILED, "'%s' is of another sweep; --force starts anew", target);
     else
         say(EXIT_GOOD, "'%s' is complete", target);
@@ -295,7 +315,7 @@ static int sweep(struct crew *crew, const struct sweep_flags *flags, size_t thre
                  uint64_t parts)
 {
     struct err err;
-    char *target = target_path(flags->output);
+    char *target = NULL;
     size_t *todo = NULL;
     struct text out = {0};
     bool complete = false;
@@ -303,8 +323,9 @@ static int sweep(struct crew *crew, const struct sweep_flags *flags, size_t thre
     uint64_t journal_identity = digest_bytes(digest_u64(crew->identity, part << 32 | parts),
                                              snapsim_version, strlen(snapsim_version));
     if (!flags->dry_run &&
-        journal_open(&crew->journal, target, journal_identity, crew->sweep->cell_count,
-                     flags->resume, flags->force, &complete, &err) != 0) {
+        (target_path(&target, flags->output, &err) != 0 ||
+         journal_open(&crew->journal, target, journal_identity, crew->sweep->cell_count,
+                      flags->resume, flags->force, &complete, &err) != 0)) {
         status = say(EXIT_FAILED, "%s", err.text);
         goto out;
     }

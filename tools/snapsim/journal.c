@@ -54,21 +54,23 @@ static bool take_line(struct journal *journal, const char *start, const char *en
     return true;
 }
 
-/* Reads what an earlier process left; *good is the length of the undamaged part. */
+/* Reads what an earlier process left; *good is the length of the undamaged part, 0 if a crash cut
+ * off the header. */
 static int take_journal(struct journal *journal, uint64_t identity, off_t *good, struct err *err)
 {
     struct text content = {0};
     char header[80];
     if (text_read_file(&content, journal->path, err) != 0)
         return -1;
-    int length = snprintf(header, sizeof header, HEADER, identity, journal->cells);
-    if (content.length > 0 && strncmp(content.data, header, (size_t)length) != 0) {
+    size_t length = (size_t)snprintf(header, sizeof header, HEADER, identity, journal->cells);
+    size_t there = content.length < length ? content.length : length;
+    if (memcmp(content.data, header, there) != 0) {
         text_close(&content);
         return err_set(err,
                        "'%s' is of another sweep, trace or version of snapsim; --force starts anew",
                        journal->path);
     }
-    const char *at = content.data + (content.length > 0 ? length : 0);
+    const char *at = content.data + (there == length ? length : 0);
     const char *newline = NULL;
     while ((newline = strchr(at, '\n')) != NULL && take_line(journal, at, newline))
         at = newline + 1;
