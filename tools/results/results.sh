@@ -59,6 +59,13 @@ make_figure() { # folder
     manifest "$1" >"$1/manifest.txt"
 }
 
+# A folder with more to it than one sweep makes itself, and is not checked: it takes minutes.
+for maker in results/*/make.sh; do
+    if [ "$action" = make ] && [ -f "$maker" ]; then
+        echo "${maker%/make.sh}"
+        sh "$maker" "$snapsim" "$(cd "$traces" && pwd)"
+    fi
+done
 for sweep in results/*/sweep.json; do
     folder=${sweep%/sweep.json}
     echo "$folder"

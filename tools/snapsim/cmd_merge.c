@@ -8,8 +8,8 @@
 #include "sim/core/json.h"
 #include "sim/core/mem.h"
 #include "tools/snapsim/cells.h"
-#include "tools/snapsim/journal.h"
 #include "tools/snapsim/options.h"
+#include "tools/snapsim/packed.h"
 #include "tools/snapsim/snapsim.h"
 #include "traces/lines.h"
 
@@ -130,7 +130,7 @@ static int finish(const struct merge *merge, const char *output)
     int status = EXIT_GOOD;
     if (missing > 0)
         status = say(EXIT_FAILED, "%zu of %zu cells are missing", missing, merge->cells);
-    else if (output && journal_write_lines(output, all.data, all.length, &err) != 0)
+    else if (output && packed_write(output, all.data, all.length, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else if (!output)
         status = print_result(&all);

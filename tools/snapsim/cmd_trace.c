@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sim/core/json.h"
 #include "sim/core/mem.h"
 #include "sim/core/param.h"
 #include "sim/core/text.h"
 #include "sim/core/units.h"
+#include "tools/snapsim/packed.h"
 #include "tools/snapsim/snapsim.h"
 #include "traces/compiled.h"
 #include "traces/open.h"
@@ -19,8 +21,8 @@ enum keep { CHOICE_KEEP, CHOICE_DROP };
 static const char *const keep_or_drop[] = {"keep", "drop", NULL};
 enum format { FORMAT_TABLE, FORMAT_JSON };
 static const char *const formats[] = {"table", "json", NULL};
-enum target { TO_COMPILED, TO_CONVERSATIONS };
-static const char *const targets[] = {"compiled", "conversations", NULL};
+enum target { TO_NAMED, TO_COMPILED, TO_CONVERSATIONS };
+static const char *const targets[] = {"auto", "compiled", "conversations", NULL};
 
 struct options {
     char *trace_format; /* NULL: by the content */
@@ -57,7 +59,7 @@ static const struct param output_params[] = {
 
 static const struct param convert_params[] = {
     OPTION("output", output, PARAM_TEXT, NULL, NULL, "FILE", "the file to write; also -o FILE"),
-    OPTION("to", to, PARAM_CHOICE, "compiled", targets, "compiled|conversations",
+    OPTION("to", to, PARAM_CHOICE, "auto", targets, "auto|compiled|conversations",
            "snapsim's own form, for fast loading; or run-coded lines of JSON"),
     PARAM_END};
 
@@ -449,6 +451,26 @@ static int trace_check(const struct files *files, const struct options *options)
 
 /* ---- convert and generate ---- */
 
+/* Without --to, the output's name decides: lines are conversations, all else is compiled. */
+static bool writes_compiled(const struct options *options)
+{
+    static const char *const lines[] = {".jsonl", ".jsonl.zst", ".json"};
+    size_t length = strlen(options->output);
+    for (size_t i = 0; options->to == TO_NAMED && i < sizeof lines / sizeof *lines; i++) {
+        size_t ending = strlen(lines[i]);
+        if (length > ending && strcmp(options->output + length - ending, lines[i]) == 0)
+            return false;
+    }
+    return options->to != TO_CONVERSATIONS;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
 static int trace_convert(const struct files *files, const struct options *options)
 {
     struct workload *workload = NULL;
@@ -459,13 +481,15 @@ static int trace_convert(const struct files *files, const struct options *option
         return say(EXIT_USAGE, "convert: one trace and -o FILE were expected");
     if (check_format_option(options) != 0)
         return EXIT_USAGE;
+    if (same_file(files->path[0], options->output))
+        return say(EXIT_USAGE, "convert: '%s' is the trace itself", options->output);
     int result = trace_open(files->path[0], &build, options->trace_format, &workload, &err);
-    if (result == 0 && options->to == TO_COMPILED)
-        result = compiled_write(workload, options->output, &err);
+    if (result == 0 && writes_compiled(options))
+        compiled_print(workload, &text);
     else if (result == 0)
-        result = write_coded(workload, &text, &err) != 0
-                     ? -1
-                     : text_write_file(options->output, text.data, text.length, &err);
+        result = write_coded(workload, &text, &err);
+    if (result == 0)
+        result = packed_write(options->output, text.data, text.length, &err);
     text_close(&text);
     workload_close(workload);
     return result == 0 ? EXIT_GOOD : say(EXIT_FAILED, "%s", err.text);
@@ -482,7 +506,7 @@ static int trace_generate(const struct files *files, const struct options *optio
         return say(EXIT_USAGE, "%s", err.text);
     int result = synth_write(synth, &text, &err);
     if (result == 0)
-        result = text_write_file(options->output, text.data, text.length, &err);
+        result = packed_write(options->output, text.data, text.length, &err);
     text_close(&text);
     return result == 0 ? EXIT_GOOD : say(EXIT_FAILED, "%s", err.text);
 }

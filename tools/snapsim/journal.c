@@ -9,14 +9,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include "sim/core/digest.h"
 #include "sim/core/mem.h"
 #include "sim/core/text.h"
+#include "tools/snapsim/packed.h"
 
 #define HEADER "snapsim-journal 1 0x%016" PRIx64 " %zu\n"
-#define RESULTS_ZSTD_LEVEL 12 /* results are written once and kept in version control */
 
 struct journal {
     char *target, *path;
@@ -168,21 +167,6 @@ int journal_add(struct journal *journal, size_t cell, const char *line, size_t l
     return result;
 }
 
-int journal_write_lines(const char *path, const char *bytes, size_t length, struct err *err)
-{
-    size_t name = strlen(path);
-    if (name < 4 || strcmp(path + name - 4, ".zst") != 0)
-        return text_write_file(path, bytes, length, err);
-    size_t bound = ZSTD_compressBound(length);
-    void *packed = mem_alloc(bound);
-    size_t size = ZSTD_compress(packed, bound, bytes, length, RESULTS_ZSTD_LEVEL);
-    int result = ZSTD_isError(size)
-                     ? err_set(err, "compress '%s': %s", path, ZSTD_getErrorName(size))
-                     : text_write_file(path, packed, size, err);
-    free(packed);
-    return result;
-}
-
 int journal_finish(struct journal *journal, struct err *err)
 {
     struct text all = {0};
@@ -195,7 +179,7 @@ int journal_finish(struct journal *journal, struct err *err)
     }
     int result = 0;
     if (journal->target)
-        result = journal_write_lines(journal->target, all.data, all.length, err);
+        result = packed_write(journal->target, all.data, all.length, err);
     else if (fwrite(all.data, 1, all.length, stdout) != all.length || fflush(stdout) != 0)
         result = err_set_errno(err, "write results to stdout");
     if (result == 0 && journal->target)

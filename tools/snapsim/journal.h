@@ -34,8 +34,4 @@ int journal_add(struct journal *journal, size_t cell, const char *line, size_t l
 int journal_finish(struct journal *journal, struct err *err) MUST_CHECK;
 void journal_close(struct journal *journal);
 
-/* Writes lines as a results file: compressed by zstd if path ends in .zst. */
-int journal_write_lines(const char *path, const char *bytes, size_t length,
-                        struct err *err) MUST_CHECK;
-
 #endif
