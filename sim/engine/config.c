@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "sim/core/units.h"
+
+#define PAGE_TOKENS_MAX (1 << 20)
 
 static const char *const engines[] = {"replay", NULL};
 static const char *const orphan_rules[] = {"drop", "keep", "keep-for-fork", NULL};
@@ -140,6 +143,22 @@ int config_set(struct config *config, const char *name, const char *value, struc
             return param_set(entry, config_base(config, table), value, err);
     }
     return unknown(name, err);
+}
+
+int config_parse_page_tokens(const char *text, uint64_t *tokens, bool *pages_are_blocks,
+                             struct err *err)
+{
+    struct err ignored;
+    *tokens = 0;
+    *pages_are_blocks = strcmp(text, "trace") == 0;
+    if (*pages_are_blocks || strcmp(text, "auto") == 0)
+        return 0;
+    if (units_parse_u64(text, tokens, &ignored) != 0 || *tokens == 0 || *tokens > PAGE_TOKENS_MAX)
+        return err_set(err,
+                       "page-tokens: auto, trace or a number from 1 to %d was expected, "
+                       "found '%s'",
+                       PAGE_TOKENS_MAX, text);
+    return 0;
 }
 
 int config_read(struct config *config, const struct json_document *document,

@@ -62,6 +62,11 @@ int config_check_name(const char *name, const struct param **found, struct err *
 int config_set(struct config *config, const char *name, const char *value,
                struct err *err) MUST_CHECK;
 
+/* What page-tokens says: *tokens is its number, or 0 if the memory strategy is to say or, with
+ * *pages_are_blocks, the trace. */
+int config_parse_page_tokens(const char *text, uint64_t *tokens, bool *pages_are_blocks,
+                             struct err *err) MUST_CHECK;
+
 /* Sets all that an object holds; document is for error positions. Keys that are not settings are
  * refused. */
 int config_read(struct config *config, const struct json_document *document,

@@ -31,23 +31,14 @@ struct replay {
     struct time_sums sums;
 };
 
-static int parse_page_tokens(const struct config *config, const struct workload *workload,
-                             struct memory *memory, struct err *err)
+static int set_page_tokens(const struct config *config, const struct workload *workload,
+                           struct memory *memory, struct err *err)
 {
-    struct err ignored;
-    if (strcmp(config->page_tokens, "auto") == 0)
-        return 0;
-    if (strcmp(config->page_tokens, "trace") == 0) {
-        memory->pages_are_blocks = true;
+    if (config_parse_page_tokens(config->page_tokens, &memory->page_tokens,
+                                 &memory->pages_are_blocks, err) != 0)
+        return -1;
+    if (memory->pages_are_blocks)
         memory->page_tokens = workload->block_tokens;
-        return 0;
-    }
-    if (units_parse_u64(config->page_tokens, &memory->page_tokens, &ignored) != 0 ||
-        memory->page_tokens == 0 || memory->page_tokens > 1 << 20)
-        return err_set(err,
-                       "page-tokens: auto, trace or a number from 1 to %d was expected, "
-                       "found '%s'",
-                       1 << 20, config->page_tokens);
     return 0;
 }
 
@@ -64,7 +55,7 @@ static int open_memory(struct replay *replay, const struct plugins *plugins,
                               .sizes = sizes,
                               .align_tokens = model_default_align(model),
                               .variant = replay->variant};
-    if (parse_page_tokens(config, replay->workload, memory, err) != 0 ||
+    if (set_page_tokens(config, replay->workload, memory, err) != 0 ||
         plugin_parse(plugins->memories, "memory", config->memory, &replay->memory_plugin,
                      &replay->memory_settings, err) != 0)
         return -1;

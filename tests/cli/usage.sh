@@ -25,6 +25,8 @@ fails 2 "did you mean 'lru'?" run --eviction lruu
 fails 2 "did you mean 'kimi-k2'?" run --model kimi-k2.9
 fails 1 "open 'missing.jsonl'" run missing.jsonl
 fails 1 "memory 'ideal' has no pages" run --page-tokens 16
+fails 2 "page-tokens: auto, trace or a number from 1 to 1048576 was expected, found '0'" \
+    run missing.jsonl --page-tokens 0
 fails 2 "arrival: auto, sequential, recorded" run --arrival never
 fails 2 "sweep: a file was expected" sweep
 fails 2 "--shard: I/N with I from 1 to N was expected, found '3/2'" sweep x.json --shard 3/2
@@ -41,6 +43,8 @@ printf '{"seed": {"from": -3, "to": 2, "step": 1}}' >sweep.json
 fails 1 "numbers from 0 to below 2^63" sweep sweep.json
 printf '{"page-tokens": ["auto"],\n"page_tokens": ["trace"]}' >sweep.json
 fails 1 "sweep.json:2: setting 'page-tokens' appears twice" sweep sweep.json
+printf '{"seed": 1,\n"page-tokens": ["auto", "none"]}' >sweep.json
+fails 1 "sweep.json:2: page-tokens: auto, trace or a number" sweep sweep.json --dry-run
 printf '{"seed": 1,\n"placement": ["turn", "tunr"]}' >sweep.json
 fails 1 "sweep.json:2: placement: there is none called 'tunr' (did you mean 'turn'?)" sweep sweep.json
 printf '{"name": 5}' >sweep.json

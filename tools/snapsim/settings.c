@@ -28,9 +28,12 @@ int settings_check(const struct config *config, struct err *err)
 {
     struct model model;
     struct model_sizes sizes;
+    uint64_t page_tokens = 0;
+    bool pages_are_blocks = false;
     if (check_placement(config->placement, err) != 0 ||
         check_plugin(snapsim_plugins.evictions, "eviction", config->eviction, err) != 0 ||
         check_plugin(snapsim_plugins.memories, "memory", config->memory, err) != 0 ||
+        config_parse_page_tokens(config->page_tokens, &page_tokens, &pages_are_blocks, err) != 0 ||
         arrival_check(config->arrival, err) != 0 || model_load(&model, config->model, err) != 0)
         return -1;
     return model_sizes(&model, &config->sharding, &sizes, err);
