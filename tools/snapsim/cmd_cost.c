@@ -36,9 +36,13 @@ static const struct param cost_params[] = {
     PARAM_END,
 };
 
+enum phase { PHASE_PREFILL, PHASE_DECODE, PHASE_SNAPSHOT, PHASES };
+
+static const char *const phase_names[PHASES] = {"prefill", "decode", "snapshot"};
+
 /* One line of the output: a part of the work, of `layers` layers that take ns each. */
 struct cost_part {
-    const char *what; /* prefill, decode or snapshot */
+    enum phase phase;
     char name[48];
     uint64_t layers, ns;
     bool has_law;
@@ -50,21 +54,21 @@ struct cost_parts {
     size_t count;
 };
 
-static struct cost_part *add(struct cost_parts *parts, const char *what, uint64_t layers,
+static struct cost_part *add(struct cost_parts *parts, enum phase phase, uint64_t layers,
                              uint64_t ns)
 {
     struct cost_part *part = &parts->part[parts->count];
     if (ns == 0 || parts->count == PARTS_MAX)
         return NULL;
     parts->count++;
-    *part = (struct cost_part){.what = what, .layers = layers, .ns = ns};
+    *part = (struct cost_part){.phase = phase, .layers = layers, .ns = ns};
     return part;
 }
 
-static void add_named(struct cost_parts *parts, const char *what, const struct layer_group *group,
+static void add_named(struct cost_parts *parts, enum phase phase, const struct layer_group *group,
                       const char *name, uint64_t ns, enum calib_law_id law)
 {
-    struct cost_part *part = add(parts, what, group->count, ns);
+    struct cost_part *part = add(parts, phase, group->count, ns);
     if (part == NULL)
         return;
     snprintf(part->name, sizeof part->name, "%s %s", model_kind_name(group->kind), name);
@@ -75,7 +79,7 @@ static void add_named(struct cost_parts *parts, const char *what, const struct l
 static void add_plain(struct cost_parts *parts, const char *name, uint64_t ns,
                       enum calib_law_id law)
 {
-    struct cost_part *part = add(parts, "snapshot", 1, ns);
+    struct cost_part *part = add(parts, PHASE_SNAPSHOT, 1, ns);
     if (part == NULL)
         return;
     snprintf(part->name, sizeof part->name, "%s", name);
@@ -99,13 +103,13 @@ static void prefill_parts(const struct cost *cost, const struct cost_settings *s
         enum cost_form form = COST_EXPANDED;
         enum calib_law_id core = cost_core_law(cost, group, false);
         uint64_t attention = cost_attention_prefill(cost, group, &work, &form);
-        add_named(out, "prefill", group, "projections", cost_projection(cost, group, rows),
+        add_named(out, PHASE_PREFILL, group, "projections", cost_projection(cost, group, rows),
                   gemm_law(rows));
-        add_named(out, "prefill", group, "convolution", cost_conv_prefill(cost, group, &work),
+        add_named(out, PHASE_PREFILL, group, "convolution", cost_conv_prefill(cost, group, &work),
                   LAW_CONV_PREFILL);
-        add_named(out, "prefill", group, "recurrence", cost_recurrent_prefill(cost, group, &work),
-                  core);
-        add_named(out, "prefill", group,
+        add_named(out, PHASE_PREFILL, group, "recurrence",
+                  cost_recurrent_prefill(cost, group, &work), core);
+        add_named(out, PHASE_PREFILL, group,
                   group->kind != LAYER_MLA ? "attention"
                   : form == COST_ABSORBED  ? "attention, absorbed"
                   : settings->prefix > 0   ? "attention, prefix expanded"
@@ -121,14 +125,14 @@ static void decode_parts(const struct cost *cost, const struct cost_settings *se
     for (size_t i = 0; i < cost->model->group_count; i++) {
         const struct layer_group *group = &cost->model->groups[i];
         enum calib_law_id core = cost_core_law(cost, group, true);
-        add_named(out, "decode", group, "projections", cost_projection(cost, group, batch),
+        add_named(out, PHASE_DECODE, group, "projections", cost_projection(cost, group, batch),
                   gemm_law(batch));
-        add_named(out, "decode", group, "convolution", cost_conv_decode(cost, group, batch),
+        add_named(out, PHASE_DECODE, group, "convolution", cost_conv_decode(cost, group, batch),
                   LAW_CONV_DECODE);
-        add_named(out, "decode", group,
+        add_named(out, PHASE_DECODE, group,
                   core == LAW_KDA_DECODE_FUSED ? "recurrence, convolution" : "recurrence",
                   cost_recurrent_decode(cost, group, batch), core);
-        add_named(out, "decode", group, "attention",
+        add_named(out, PHASE_DECODE, group, "attention",
                   cost_attention_decode(cost, group, batch, batch * context), core);
     }
 }
@@ -166,23 +170,21 @@ static const char *label_of(const struct cost *cost, const struct cost_part *par
     return calib_provenance_name(label);
 }
 
-static const char *const whats[] = {"prefill", "decode", "snapshot", NULL};
-
-static uint64_t sum_of(const struct cost_parts *parts, const char *what)
+static uint64_t sum_of(const struct cost_parts *parts, enum phase phase)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < parts->count; i++)
-        if (parts->part[i].what == what)
+        if (parts->part[i].phase == phase)
             sum += parts->part[i].layers * parts->part[i].ns;
     return sum;
 }
 
-static void headline(const char *what, const struct cost_settings *settings, struct text *out)
+static void headline(enum phase phase, const struct cost_settings *settings, struct text *out)
 {
-    if (what == whats[0])
+    if (phase == PHASE_PREFILL)
         text_printf(out, "\nprefill: %" PRIu64 " x %" PRIu64 " tokens after %" PRIu64 " cached\n",
                     settings->sequences, settings->tokens, settings->prefix);
-    else if (what == whats[1])
+    else if (phase == PHASE_DECODE)
         text_printf(out,
                     "\ndecode: one token for each of %" PRIu64 " sequences at %" PRIu64 " tokens\n",
                     settings->batch, settings->prefix + settings->tokens);
@@ -200,20 +202,20 @@ static void print_table(const struct cost *cost, const struct cost_settings *set
         param_print_value(entry, &cost->sharding, out);
     }
     text_printf(out, "\n");
-    for (size_t w = 0; whats[w]; w++) {
-        headline(whats[w], settings, out);
+    for (enum phase phase = PHASE_PREFILL; phase < PHASES; phase++) {
+        headline(phase, settings, out);
         for (size_t i = 0; i < parts->count; i++) {
             const struct cost_part *part = &parts->part[i];
-            if (part->what != whats[w])
+            if (part->phase != phase)
                 continue;
             text_printf(out, "  %-34s %12.1f us x %4" PRIu64 " = %12.1f us   %s, %s\n", part->name,
                         (double)part->ns * 1e-3, part->layers,
                         (double)(part->ns * part->layers) * 1e-3, calib_law_facts(part->law)->name,
                         label_of(cost, part));
         }
-        if (w < 2)
+        if (phase != PHASE_SNAPSHOT)
             text_printf(out, "  %-34s %12s    %4s   %12.1f us   without experts, collectives\n",
-                        "sum", "", "", (double)sum_of(parts, whats[w]) * 1e-3);
+                        "sum", "", "", (double)sum_of(parts, phase) * 1e-3);
     }
 }
 
@@ -246,7 +248,7 @@ static void print_json(const struct cost *cost, const struct cost_settings *sett
     for (size_t i = 0; i < parts->count; i++) {
         const struct cost_part *part = &parts->part[i];
         struct json *object = json_add_object(list, NULL);
-        json_add_string(object, "phase", part->what);
+        json_add_string(object, "phase", phase_names[part->phase]);
         json_add_string(object, "part", part->name);
         json_add_u64(object, "ns", part->ns);
         json_add_u64(object, "layers", part->layers);
@@ -255,8 +257,8 @@ static void print_json(const struct cost *cost, const struct cost_settings *sett
         json_add_string(object, "provenance", label_of(cost, part));
     }
     struct json *sums = json_add_object(top, "sums");
-    json_add_u64(sums, "prefill_ns", sum_of(parts, whats[0]));
-    json_add_u64(sums, "decode_ns", sum_of(parts, whats[1]));
+    json_add_u64(sums, "prefill_ns", sum_of(parts, PHASE_PREFILL));
+    json_add_u64(sums, "decode_ns", sum_of(parts, PHASE_DECODE));
     json_print(top, true, out);
     text_printf(out, "\n");
     json_close(top);
