@@ -59,3 +59,16 @@ for command in "" run sweep merge list model trace; do
     [ ! -s stderr ] && grep -q example stdout
 done
 "$SNAPSIM" --version | grep -q '^snapsim '
+# what cannot be written is a failure, be it a list, help or the version
+if [ -w /dev/full ]; then
+    for words in "list placements" "list models" "list formats" "list --help" "--version" "--help" \
+        "run --help" "model list"; do
+        code=0
+        # shellcheck disable=SC2086 # several words
+        "$SNAPSIM" $words >/dev/full 2>stderr || code=$?
+        if [ "$code" != 1 ] || ! grep -q 'cannot write' stderr; then
+            echo "snapsim $words: status $code"
+            exit 1
+        fi
+    done
+fi

@@ -6,63 +6,69 @@
 #include "tools/snapsim/snapsim.h"
 #include "traces/open.h"
 
-static void print_plugin(const struct plugin *plugin)
+static void print_plugin(const struct plugin *plugin, struct text *out)
 {
-    printf("%-14s %s\n", plugin->name, plugin->summary);
+    text_printf(out, "%-14s %s\n", plugin->name, plugin->summary);
     for (const struct param *entry = plugin->params; entry && entry->name; entry++) {
-        printf("%14s   %s=", "", entry->name);
+        text_printf(out, "%14s   %s=", "", entry->name);
         for (size_t i = 0; entry->type == PARAM_CHOICE && entry->choice[i]; i++)
-            printf("%s%s", i ? "|" : "", entry->choice[i]);
-        printf("%s [%s] %s\n", entry->type == PARAM_CHOICE ? "" : "N", entry->default_text,
-               entry->help);
+            text_printf(out, "%s%s", i ? "|" : "", entry->choice[i]);
+        text_printf(out, "%s [%s] %s\n", entry->type == PARAM_CHOICE ? "" : "N",
+                    entry->default_text, entry->help);
     }
 }
 
-static int list_plugins(const struct plugin *const *list)
+static void list_plugins(const struct plugin *const *list, struct text *out)
 {
     for (size_t i = 0; list[i]; i++)
-        print_plugin(list[i]);
-    return EXIT_GOOD;
+        print_plugin(list[i], out);
 }
 
-static int list_models(void)
+static void list_models(const struct plugin *const *unused, struct text *out)
 {
+    (void)unused;
     for (size_t i = 0; presets_at(i); i++)
-        printf("%-18s %s\n", presets_at(i)->name, presets_at(i)->summary);
-    return EXIT_GOOD;
+        text_printf(out, "%-18s %s\n", presets_at(i)->name, presets_at(i)->summary);
 }
 
-static int list_formats(void)
+static void list_formats(const struct plugin *const *unused, struct text *out)
 {
+    (void)unused;
     for (size_t i = 0; trace_format_name(NULL, i); i++)
-        printf("%-14s %s\n", trace_format_name(NULL, i), trace_format_summary(i));
-    return EXIT_GOOD;
+        text_printf(out, "%-14s %s\n", trace_format_name(NULL, i), trace_format_summary(i));
 }
 
 int cmd_list(int argc, char **argv)
 {
     static const char usage[] = "usage: snapsim list placements|evictions|memories|models|formats\n"
                                 "\nexample:\n  snapsim list placements\n";
-    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        fputs(usage, stdout);
-        return EXIT_GOOD;
-    }
+    const struct {
+        const char *name;
+        void (*list)(const struct plugin *const *plugins, struct text *out);
+        const struct plugin *const *plugins;
+    } lists[] = {
+        {"placements", list_plugins, snapsim_plugins.placements},
+        {"evictions", list_plugins, snapsim_plugins.evictions},
+        {"memories", list_plugins, snapsim_plugins.memories},
+        {"models", list_models, NULL},
+        {"formats", list_formats, NULL},
+    };
     if (argc != 2) {
         fputs(usage, stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "placements") == 0)
-        return list_plugins(snapsim_plugins.placements);
-    if (strcmp(argv[1], "evictions") == 0)
-        return list_plugins(snapsim_plugins.evictions);
-    if (strcmp(argv[1], "memories") == 0)
-        return list_plugins(snapsim_plugins.memories);
-    if (strcmp(argv[1], "models") == 0)
-        return list_models();
-    if (strcmp(argv[1], "formats") == 0)
-        return list_formats();
-    return say(EXIT_USAGE,
-               "list: placements, evictions, memories, models or formats was expected, "
-               "found '%s'",
-               argv[1]);
+    struct text out = {0};
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        text_printf(&out, "%s", usage);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (strcmp(argv[1], lists[i].name) == 0)
+            lists[i].list(lists[i].plugins, &out);
+    int status = out.length > 0
+                     ? print_result(&out)
+                     : say(EXIT_USAGE,
+                           "list: placements, evictions, memories, models or formats was expected, "
+                           "found '%s'",
+                           argv[1]);
+    text_close(&out);
+    return status;
 }

@@ -64,7 +64,7 @@ static const char *command_name(const void *table, size_t index)
     return ((const struct command *)table)[index].name;
 }
 
-int main(int argc, char **argv)
+static int find_and_run(int argc, char **argv)
 {
     if (argc < 2) {
         usage(stderr);
@@ -87,4 +87,13 @@ int main(int argc, char **argv)
     const char *near = text_nearest(name, command_name, commands);
     return say(EXIT_USAGE, "there is no command '%s'%s%s%s", name, near ? " (did you mean '" : "",
                near ? near : "", near ? "'?)" : "; snapsim --help lists them");
+}
+
+/* Help and the like are printed piece by piece; whether it all came out is seen here. */
+int main(int argc, char **argv)
+{
+    int status = find_and_run(argc, argv);
+    if (status == EXIT_GOOD && (fflush(stdout) != 0 || ferror(stdout)))
+        return say(EXIT_FAILED, "cannot write to stdout");
+    return status;
 }
