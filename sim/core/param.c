@@ -193,7 +193,7 @@ int param_parse_list(const struct param *table, void *settings, const char *list
 {
     uint64_t seen = 0; /* one bit for each parameter; no table has as many as 64 */
     int result = 0;
-    for (const char *rest = list; rest && result == 0;) {
+    for (const char *rest = *list ? list : NULL; rest && result == 0;) {
         size_t length = strcspn(rest, ",");
         char *item = mem_strndup(rest, length);
         const struct param *entry = NULL;

@@ -47,10 +47,13 @@ int plugin_parse(const struct plugin *const *list, const char *kind, const char 
     param_defaults(plugin->params, *settings);
     char whose[128];
     snprintf(whose, sizeof whose, "%s '%s'", kind, name);
-    if (colon && param_parse_list(plugin->params, *settings, colon + 1, whose, err) != 0) {
+    if (colon && colon[1] == '\0')
+        result = err_set(err, "%s: parameters were expected behind '%s'", whose, text);
+    else if (colon)
+        result = param_parse_list(plugin->params, *settings, colon + 1, whose, err);
+    if (result != 0) {
         plugin_free_settings(plugin, *settings);
         *settings = NULL;
-        result = -1;
     }
 out:
     free(name);

@@ -186,7 +186,7 @@ static void print_json(const struct advise *advise, const struct finalist *final
         json_add_double(entry, "gain_points_first_half", one->half_gain[0]);
         json_add_double(entry, "gain_points_second_half", one->half_gain[1]);
         for (size_t j = 1; j < seeds->count; j++) {
-            char key[40];
+            char key[64];
             snprintf(key, sizeof key, "gain_points_seed_plus_%zu", j);
             json_add_double(entry, key, one->gain[j]);
         }
