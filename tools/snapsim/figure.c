@@ -341,6 +341,8 @@ const struct figure_kind figure_kinds[] = {
     {"heatmap", "hit ratio over two settings, as shades and numbers", false, "heatmap.gp",
      make_heatmap},
     {"timeline", "memory over time, from the CSV of run --timeline", true, "timeline.gp", NULL},
+    {"reuse", "how long ago prompts were used before, from the CSV of reuse", true, "reuse.gp",
+     NULL},
     {NULL, NULL, false, NULL, NULL},
 };
 

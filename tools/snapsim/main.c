@@ -17,6 +17,7 @@ const struct command commands[] = {
     {"advise", "search for the settings that hit most on a load", cmd_advise},
     {"report", "results as one HTML page", cmd_report},
     {"list", "placements, evictions, memories, models, formats", cmd_list},
+    {"reuse", "how long ago, and how deep, a trace reuses its prompts", cmd_reuse},
     {"model", "sizes of a model, with their arithmetic", cmd_model},
     {"calib", "what a GPU's kernels cost: laws, sources, checks, fits", cmd_calib},
     {"cost", "times of a model's parts on one GPU", cmd_cost},

@@ -26,6 +26,7 @@ int cmd_compare(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_reuse(int argc, char **argv);
 int cmd_model(int argc, char **argv);
 int cmd_calib(int argc, char **argv);
 int cmd_cost(int argc, char **argv);
