@@ -74,3 +74,10 @@ status 2 "$SNAPSIM" compare base base --tolerance hit_ratio
 status 2 "$SNAPSIM" compare base base --tolerance hit_ration=1
 status 2 "$SNAPSIM" compare base base --format xml
 status 1 "$SNAPSIM" compare base nothing-there
+
+# a gate at which nothing ran does not pass
+printf '{"trace": "missing.jsonl", "placement": ["turn", "none"]}' >failing.json
+"$SNAPSIM" sweep failing.json --output failing.jsonl 2>/dev/null || true
+code=0
+"$SNAPSIM" compare failing.jsonl failing.jsonl >/dev/null 2>message || code=$?
+[ "$code" = 1 ] && grep -q 'nothing was compared' message

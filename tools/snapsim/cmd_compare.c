@@ -287,6 +287,8 @@ static int run(const struct compare_request *request, size_t format)
         status = print_result(&out);
         if (status == EXIT_GOOD && differs(&compare))
             status = EXIT_DIFFERS;
+        if (status == EXIT_GOOD && compare.now.failed == compare.now.count)
+            status = say(EXIT_FAILED, "every cell failed, before and now: nothing was compared");
     }
     compare_close(&compare);
     text_close(&out);

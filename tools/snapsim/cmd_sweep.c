@@ -38,6 +38,7 @@ struct crew {
     pthread_mutex_t lock;
     struct journal *journal;
     size_t done, failed;
+    struct err first_failure;
     bool broken; /* a line could not be written: stop */
     struct err err;
     uint64_t started_ns, printed_ns;
@@ -72,15 +73,15 @@ static void write_sweep_object(const struct crew *crew, size_t cell, struct json
 }
 
 /* Runs one cell and makes its line; false if the cell failed (the line then says why). */
-static bool run_cell(const struct crew *crew, size_t index, struct text *line)
+static bool run_cell(const struct crew *crew, size_t index, struct text *line, struct err *err)
 {
     const struct cell *cell = &crew->sweep->cells[index];
     const struct shared_load *load = &crew->loads->loads[crew->loads->of_cell[index]];
     struct result result = {0};
-    struct err err = load->err;
+    *err = load->err;
     struct json *top = json_new_object();
     bool good = load->schedule && replay_run(&result, &cell->config, load->workload, load->schedule,
-                                             &snapsim_plugins, NULL, NULL, &err) == 0;
+                                             &snapsim_plugins, NULL, NULL, err) == 0;
     if (good) {
         result_write(&result, load->workload, snapsim_version, top);
     } else {
@@ -88,7 +89,7 @@ static bool run_cell(const struct crew *crew, size_t index, struct text *line)
         config_write(&cell->config, json_add_object(top, "config"));
         struct json *trace = json_add_object(top, "trace");
         json_add_string(trace, "name", crew->sweep->traces[cell->trace].text);
-        json_add_string(top, "error", err.text);
+        json_add_string(top, "error", err->text);
     }
     write_sweep_object(crew, index, top);
     json_print(top, false, line);
@@ -121,9 +122,11 @@ static void *work(void *user)
         if (at >= crew->todo_count || atomic_load(&interrupted))
             break;
         text_clear(&line);
-        bool good = run_cell(crew, crew->todo[at], &line);
+        struct err reason;
+        bool good = run_cell(crew, crew->todo[at], &line, &reason);
         pthread_mutex_lock(&crew->lock);
-        crew->failed += !good;
+        if (!good && crew->failed++ == 0)
+            crew->first_failure = reason;
         if (!crew->broken &&
             journal_add(crew->journal, crew->todo[at], line.data, line.length, &crew->err) != 0)
             crew->broken = true;
@@ -206,7 +209,11 @@ static int dry_run(const struct crew *crew, size_t threads, struct text *out)
     const struct workload *workload = crew->loads->loads[crew->loads->of_cell[middle]].workload;
     struct text line = {0};
     uint64_t start = now_ns();
-    run_cell(crew, middle, &line);
+    struct err reason;
+    if (!run_cell(crew, middle, &line, &reason)) {
+        text_close(&line);
+        return say(EXIT_FAILED, "cell %zu would fail: %s", middle, reason.text);
+    }
     double seconds = (double)(now_ns() - start) / 1e9;
     text_close(&line);
     double total = seconds * (double)crew->todo_count / (double)threads;
@@ -269,8 +276,8 @@ static int finish(const struct crew *crew, const char *target)
     if (journal_finish(crew->journal, &err) != 0)
         return say(EXIT_FAILED, "%s", err.text);
     if (crew->failed > 0)
-        return say(EXIT_FAILED, "%zu of %zu cells failed; their lines say why", crew->failed,
-                   crew->todo_count);
+        return say(EXIT_FAILED, "%zu of %zu cells failed, one of them: %s", crew->failed,
+                   crew->todo_count, crew->first_failure.text);
     return EXIT_GOOD;
 }
 
