@@ -116,11 +116,6 @@ static void added(struct eviction *eviction, holding_id holding, uint32_t from)
     used(eviction, holding);
 }
 
-static struct victim choose(struct eviction *eviction, enum part wanted)
-{
-    return (struct victim){rank_choose(eviction, wanted), 0};
-}
-
 const struct eviction_ops eviction_belady = {
     .plugin = {.name = "belady",
                .summary = "offline: what is next used furthest ahead leaves first",
@@ -133,6 +128,6 @@ const struct eviction_ops eviction_belady = {
     .added = added,
     .used = used,
     .gone = rank_gone,
-    .choose = choose,
+    .choose = rank_victim,
     .check = rank_check,
 };

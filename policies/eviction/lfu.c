@@ -73,11 +73,6 @@ static void added(struct eviction *eviction, holding_id holding, uint32_t from)
     rank_push(eviction, holding);
 }
 
-static struct victim choose(struct eviction *eviction, enum part wanted)
-{
-    return (struct victim){rank_choose(eviction, wanted), 0};
-}
-
 const struct eviction_ops eviction_lfu = {
     .plugin = {.name = "lfu",
                .summary = "what was used least often leaves first",
@@ -89,6 +84,6 @@ const struct eviction_ops eviction_lfu = {
     .added = added,
     .used = used,
     .gone = rank_gone,
-    .choose = choose,
+    .choose = rank_victim,
     .check = rank_check,
 };

@@ -133,6 +133,11 @@ static uint64_t count_valid(const struct eviction *eviction, const struct heap *
     return valid;
 }
 
+struct victim rank_victim(struct eviction *eviction, enum part wanted)
+{
+    return (struct victim){rank_choose(eviction, wanted), 0};
+}
+
 /* Everything that could go must have an entry that is not stale. */
 int rank_check(const struct eviction *eviction, struct err *err)
 {

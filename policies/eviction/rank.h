@@ -37,4 +37,7 @@ int rank_check(const struct eviction *eviction, struct err *err);
 /* The smallest holding that can be dropped for the wanted part, or HOLDING_NONE. */
 holding_id rank_choose(struct eviction *eviction, enum part wanted);
 
+/* The same as the hook of eviction.h, for policies whose keys hold for a whole node. */
+struct victim rank_victim(struct eviction *eviction, enum part wanted);
+
 #endif
