@@ -148,6 +148,7 @@ int cmd_merge(int argc, char **argv)
     const char *output = NULL;
     const struct flag table[] = {
         {"--output", "FILE", "a .jsonl or .zst file instead of stdout", &output, NULL},
+        {"-o", "FILE", "the same", &output, NULL},
         {NULL, NULL, NULL, NULL, NULL}};
     const char **parts = mem_array(PARTS_MAX, sizeof *parts);
     struct options options = {.flags = table, .positional = parts, .most = PARTS_MAX};

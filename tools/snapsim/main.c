@@ -72,6 +72,10 @@ static int find_and_run(int argc, char **argv)
         return EXIT_USAGE;
     }
     const char *name = argv[1];
+    if (strcmp(name, "help") == 0 && argc == 3) { /* help COMMAND is COMMAND --help */
+        char *asked[] = {argv[0], argv[2], (char[]){"--help"}, NULL};
+        return find_and_run(3, asked);
+    }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         usage(stdout);
         return EXIT_GOOD;
