@@ -375,6 +375,35 @@ static void check_cell(const struct pivot *pivot, size_t row, size_t column, dou
     "{'schema':1,'config':{'placement':'" placement "','capacity':'" capacity                      \
     "'},'result':{'snapshots_evicted':" evicted "}}\n"
 
+/* Values are numbered as they appear, also when there are as many as rows. */
+START_TEST(axis_of_many)
+{
+    enum { ROWS = 3000, VALUES = 2500 };
+    struct text lines = {0};
+    for (unsigned i = 0; i < ROWS; i++)
+        text_printf(&lines, "{'schema':1,'config':{'seed':%u},'result':{}}\n",
+                    i * 7919 % VALUES); /* 7919 is a prime: all values come before one repeats */
+    struct results results;
+    struct column seed;
+    struct axis axis;
+    struct err err;
+    must_open(&results, lines.data);
+    ck_assert_int_eq(column_find(&seed, &results, "seed", PLACE_SETTING, &err), 0);
+    axis_open(&axis, &results, &seed, 1);
+    ck_assert_uint_eq(axis.count, VALUES);
+    for (size_t i = 0; i < ROWS; i++)
+        ck_assert_uint_eq(axis.of_row[i], i % VALUES);
+    for (size_t i = 0; i < VALUES; i++)
+        ck_assert_uint_eq(axis.example[i], i);
+    axis_close(&axis);
+    axis_open(&axis, &results, NULL, 0);
+    ck_assert_uint_eq(axis.count, 1);
+    axis_close(&axis);
+    results_close(&results);
+    text_close(&lines);
+}
+END_TEST
+
 START_TEST(pivot_chooses)
 {
     struct results results;
@@ -511,6 +540,7 @@ int main(void)
     LOOP(tcase, where, conditions);
     tcase_add_test(tcase, words_are_taken);
     tcase_add_test(tcase, varying);
+    tcase_add_test(tcase, axis_of_many);
     tcase_add_test(tcase, pivot_chooses);
     tcase_add_test(tcase, pivot_refuses_and_aggregates);
     tcase_add_test(tcase, makes_again);

@@ -81,3 +81,11 @@ printf '{"trace": "missing.jsonl", "placement": ["turn", "none"]}' >failing.json
 code=0
 "$SNAPSIM" compare failing.jsonl failing.jsonl >/dev/null 2>message || code=$?
 [ "$code" = 1 ] && grep -q 'nothing was compared' message
+
+# two large sweeps that have no cell in common: one by one, each row is looked for in few steps
+awk 'NR == 1 { for (i = 0; i < 6000; i++) { line = $0; sub(/"seed":[0-9]*/, "\"seed\":" i, line)
+    print line } }' base/results.jsonl >large.jsonl
+sed 's/"min-compute-tokens":1/"min-compute-tokens":2/' large.jsonl >other.jsonl
+status 3 timeout 60 "$SNAPSIM" compare large.jsonl other.jsonl
+grep -q 'min-compute-tokens=2' found || fail "$(head -n 5 found)"
+[ "$(timeout 60 "$SNAPSIM" table large.jsonl --rows seed,placement --columns capacity | wc -l)" = 6002 ]

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/core/digest.h"
 #include "sim/core/mem.h"
 
 /* What tells values apart: the texts of all keys. A unit separator stands in none of them. */
@@ -18,33 +19,64 @@ static char *signature(const struct column *keys, size_t key_count, const struct
     return text.data;
 }
 
+/* The texts that were seen, numbered in order of first appearance, and a hash table of the numbers:
+ * a sweep may have as many values as rows. */
+struct seen {
+    char **texts;
+    size_t count, slot_count; /* a power of two, at least twice the texts */
+    size_t *slots;            /* a number plus one, or 0 */
+};
+
+static void seen_open(struct seen *seen, size_t most)
+{
+    *seen = (struct seen){.texts = mem_array(most + 1, sizeof *seen->texts), .slot_count = 2};
+    while (seen->slot_count < 2 * most)
+        seen->slot_count *= 2;
+    seen->slots = mem_array(seen->slot_count, sizeof *seen->slots);
+}
+
+static void seen_close(struct seen *seen)
+{
+    for (size_t i = 0; i < seen->count; i++)
+        free(seen->texts[i]);
+    free(seen->texts);
+    free(seen->slots);
+}
+
+/* The number of a text, which is taken over. */
+static size_t seen_number(struct seen *seen, char *text)
+{
+    uint64_t at = digest_bytes(DIGEST_START, text, strlen(text));
+    size_t *slot = &seen->slots[at & (seen->slot_count - 1)];
+    while (*slot && strcmp(seen->texts[*slot - 1], text) != 0)
+        slot = &seen->slots[++at & (seen->slot_count - 1)];
+    if (*slot) {
+        free(text);
+        return *slot - 1;
+    }
+    seen->texts[seen->count++] = text;
+    *slot = seen->count;
+    return seen->count - 1;
+}
+
 void axis_open(struct axis *out, const struct results *results, const struct column *keys,
                size_t key_count)
 {
+    struct seen seen;
     *out = (struct axis){.key_count = key_count};
     out->keys = mem_array(key_count + 1, sizeof *keys);
     if (key_count > 0)
         memcpy(out->keys, keys, key_count * sizeof *keys);
     out->of_row = mem_array(results->count + 1, sizeof *out->of_row);
     out->example = mem_array(results->count + 1, sizeof *out->example);
-    char **seen = mem_array(results->count + 1, sizeof *seen);
+    seen_open(&seen, results->count);
     for (size_t i = 0; i < results->count; i++) {
-        char *text = signature(keys, key_count, &results->rows[i]);
-        size_t value = 0;
-        while (value < out->count && strcmp(seen[value], text) != 0)
-            value++;
+        size_t value = seen_number(&seen, signature(keys, key_count, &results->rows[i]));
         out->of_row[i] = value;
-        if (value < out->count) {
-            free(text);
-            continue;
-        }
-        seen[value] = text;
-        out->example[value] = i;
-        out->count++;
+        if (value == out->count)
+            out->example[out->count++] = i;
     }
-    for (size_t i = 0; i < out->count; i++)
-        free(seen[i]);
-    free(seen);
+    seen_close(&seen);
 }
 
 void axis_close(struct axis *axis)

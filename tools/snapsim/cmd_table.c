@@ -38,6 +38,7 @@ static void help(const struct flag *flags)
 
 struct grid {
     char **texts; /* row by row */
+    int *widths;  /* of the columns */
     size_t rows, columns, left_columns;
 };
 
@@ -90,6 +91,11 @@ static void grid_open(struct grid *out, const struct pivot *pivot, bool mark, bo
             for (size_t value = 0; value < pivot->value_count; value++)
                 *text++ = cell_text(pivot, row, column, value, mark, markdown);
     }
+    out->widths = mem_array(out->columns, sizeof *out->widths);
+    for (size_t i = 0; i < out->rows * out->columns; i++) {
+        int length = (int)strlen(out->texts[i]), *widest = &out->widths[i % out->columns];
+        *widest = length > *widest ? length : *widest;
+    }
 }
 
 static void grid_close(struct grid *grid)
@@ -97,16 +103,7 @@ static void grid_close(struct grid *grid)
     for (size_t i = 0; i < grid->rows * grid->columns; i++)
         free(grid->texts[i]);
     free(grid->texts);
-}
-
-static int width_of(const struct grid *grid, size_t column)
-{
-    size_t widest = 0;
-    for (size_t row = 0; row < grid->rows; row++) {
-        size_t length = strlen(grid->texts[row * grid->columns + column]);
-        widest = length > widest ? length : widest;
-    }
-    return (int)widest;
+    free(grid->widths);
 }
 
 static void print_line(const struct grid *grid, size_t row, const char *before, const char *between,
@@ -114,7 +111,7 @@ static void print_line(const struct grid *grid, size_t row, const char *before, 
 {
     text_printf(out, "%s", before);
     for (size_t column = 0; column < grid->columns; column++) {
-        int width = width_of(grid, column);
+        int width = grid->widths[column];
         text_printf(out, "%s%*s", column ? between : "",
                     column < grid->left_columns ? -width : width,
                     grid->texts[row * grid->columns + column]);

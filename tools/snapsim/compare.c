@@ -10,6 +10,7 @@
 
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
+#include "tools/snapsim/axis.h"
 
 /* ---- tolerances ---- */
 
@@ -73,21 +74,29 @@ static const struct tolerance *find_tolerance(const struct compare *compare, con
 
 /* ---- which cells are the same ---- */
 
+#define NO_ROW SIZE_MAX
+
+struct side {
+    const struct results *results;
+    struct column *settings; /* a setting that only the other side has is told by its keys */
+    size_t setting_count;
+    char **signatures;
+    size_t *partner; /* for each row, the row of the other side, or NO_ROW */
+};
+
 /* All settings, and the trace's digest, as one text. Loose: without what a failed cell does not
- * know. The columns come from one side; a setting that only the other has is told by its keys. */
-static char *cell_signature(const struct results *results, const struct results_row *row,
-                            bool loose)
+ * know. */
+static char *cell_signature(const struct side *side, const struct results_row *row, bool loose)
 {
     struct text text = {0};
-    struct column column;
-    const char *help = NULL;
-    for (size_t i = 0; column_at(results, i, &column, &help); i++) {
+    for (size_t i = 0; i < side->setting_count; i++) {
+        const struct column *column = &side->settings[i];
         bool is_resolved_late =
-            strcmp(column.key, "page-tokens") == 0 || strcmp(column.key, "arrival") == 0;
-        if (column.source != COLUMN_SETTING || (loose && is_resolved_late))
+            strcmp(column->key, "page-tokens") == 0 || strcmp(column->key, "arrival") == 0;
+        if (loose && is_resolved_late)
             continue;
-        text_printf(&text, "%s=", column.key);
-        column_text_long(&column, row, &text);
+        text_printf(&text, "%s=", column->key);
+        column_text_long(column, row, &text);
         text_add(&text, "\x1f", 1);
     }
     const struct json *trace = row->part[RESULTS_TRACE];
@@ -97,17 +106,19 @@ static char *cell_signature(const struct results *results, const struct results_
     return text.data;
 }
 
-#define NO_ROW SIZE_MAX
-
-struct side {
-    const struct results *results;
-    char **signatures;
-    size_t *partner; /* for each row, the row of the other side, or NO_ROW */
-};
-
 static void side_open(struct side *side, const struct results *results)
 {
+    struct column column;
+    const char *help = NULL;
+    size_t capacity = 0;
     *side = (struct side){.results = results};
+    for (size_t i = 0; column_at(results, i, &column, &help); i++) {
+        if (column.source != COLUMN_SETTING)
+            continue;
+        side->settings =
+            mem_grow(side->settings, &capacity, side->setting_count + 1, sizeof column);
+        side->settings[side->setting_count++] = column;
+    }
     side->signatures = mem_array(results->count, sizeof *side->signatures);
     side->partner = mem_array(results->count, sizeof *side->partner);
     for (size_t i = 0; i < results->count; i++)
@@ -118,7 +129,7 @@ static void side_sign(struct side *side, bool loose)
 {
     for (size_t i = 0; i < side->results->count; i++) {
         free(side->signatures[i]);
-        side->signatures[i] = cell_signature(side->results, &side->results->rows[i], loose);
+        side->signatures[i] = cell_signature(side, &side->results->rows[i], loose);
     }
 }
 
@@ -126,6 +137,7 @@ static void side_close(struct side *side)
 {
     for (size_t i = 0; i < side->results->count; i++)
         free(side->signatures[i]);
+    free(side->settings);
     free(side->signatures);
     free(side->partner);
 }
@@ -389,35 +401,6 @@ static void choose_names(struct compare *compare)
     }
 }
 
-int compare_open(struct compare *out, const struct compare_request *request, struct err *err)
-{
-    *out = (struct compare){0};
-    if (results_open(&out->base, request->base, err) != 0 ||
-        results_open(&out->now, request->now, err) != 0 || choose_keys(out, request, err) != 0)
-        return -1;
-    choose_names(out);
-    match(out);
-    for (size_t i = 0; i < out->cell_count; i++) {
-        compare_cell(out, &out->cells[i]);
-        out->in_state[out->cells[i].state]++;
-    }
-    qsort(out->cells, out->cell_count, sizeof *out->cells, order_cells);
-    return 0;
-}
-
-void compare_close(struct compare *compare)
-{
-    for (size_t i = 0; i < compare->cell_count; i++)
-        free(compare->cells[i].moved);
-    free(compare->cells);
-    free(compare->keys);
-    free(compare->named);
-    free(compare->tolerances);
-    results_close(&compare->base);
-    results_close(&compare->now);
-    *compare = (struct compare){0};
-}
-
 /* Whether some row of results has the value that a row has. */
 static bool is_known(const struct results *results, const struct column *column,
                      const struct results_row *row)
@@ -435,6 +418,80 @@ static bool is_known(const struct results *results, const struct column *column,
     return known;
 }
 
+/* Few values differ within a side without naming cells, so that only those few are looked for. */
+static bool *find_strange(const struct results *mine, const struct results *other,
+                          const struct column *column)
+{
+    struct axis axis;
+    axis_open(&axis, mine, column, 1);
+    bool *known = mem_array(axis.count + 1, sizeof *known);
+    bool *is_strange = mem_array(mine->count + 1, sizeof *is_strange);
+    for (size_t i = 0; i < axis.count; i++)
+        known[i] = is_known(other, column, &mine->rows[axis.example[i]]);
+    for (size_t i = 0; i < mine->count; i++)
+        is_strange[i] = !known[axis.of_row[i]];
+    free(known);
+    axis_close(&axis);
+    return is_strange;
+}
+
+static void find_strangers(struct compare *compare)
+{
+    const struct results *sides[] = {&compare->base, &compare->now};
+    for (size_t side = 0; side < 2; side++) {
+        struct column column;
+        const char *help = NULL;
+        size_t capacity = 0, *count = &compare->stranger_count[side];
+        for (size_t i = 0; column_at(sides[side], i, &column, &help); i++) {
+            bool is_named = false;
+            for (size_t j = 0; j < compare->named_count; j++)
+                is_named = is_named || strcmp(compare->named[j].name, column.name) == 0;
+            if (is_named || column.source != COLUMN_SETTING)
+                continue;
+            struct compare_stranger **list = &compare->strangers[side];
+            *list = mem_grow(*list, &capacity, *count + 1, sizeof **list);
+            (*list)[(*count)++] = (struct compare_stranger){
+                .column = column, .is_strange = find_strange(sides[side], sides[!side], &column)};
+        }
+    }
+}
+
+int compare_open(struct compare *out, const struct compare_request *request, struct err *err)
+{
+    *out = (struct compare){0};
+    if (results_open(&out->base, request->base, err) != 0 ||
+        results_open(&out->now, request->now, err) != 0 || choose_keys(out, request, err) != 0)
+        return -1;
+    choose_names(out);
+    match(out);
+    for (size_t i = 0; i < out->cell_count; i++) {
+        compare_cell(out, &out->cells[i]);
+        out->in_state[out->cells[i].state]++;
+    }
+    qsort(out->cells, out->cell_count, sizeof *out->cells, order_cells);
+    if (out->in_state[COMPARE_MISSING] + out->in_state[COMPARE_EXTRA] > 0)
+        find_strangers(out);
+    return 0;
+}
+
+void compare_close(struct compare *compare)
+{
+    for (size_t i = 0; i < compare->cell_count; i++)
+        free(compare->cells[i].moved);
+    for (size_t side = 0; side < 2; side++) {
+        for (size_t i = 0; i < compare->stranger_count[side]; i++)
+            free(compare->strangers[side][i].is_strange);
+        free(compare->strangers[side]);
+    }
+    free(compare->cells);
+    free(compare->keys);
+    free(compare->named);
+    free(compare->tolerances);
+    results_close(&compare->base);
+    results_close(&compare->now);
+    *compare = (struct compare){0};
+}
+
 static void add_setting(const struct column *column, const struct results_row *row, size_t start,
                         struct text *out)
 {
@@ -450,16 +507,12 @@ static void add_strangers(const struct compare *compare, const struct compare_ce
                           size_t start, struct text *out)
 {
     const struct results_row *row = cell->base ? cell->base : cell->now;
-    const struct results *mine = cell->base ? &compare->base : &compare->now;
-    const struct results *other = cell->base ? &compare->now : &compare->base;
-    struct column column;
-    const char *help = NULL;
-    for (size_t i = 0; column_at(mine, i, &column, &help); i++) {
-        bool is_named = false;
-        for (size_t j = 0; j < compare->named_count; j++)
-            is_named = is_named || strcmp(compare->named[j].name, column.name) == 0;
-        if (!is_named && column.source == COLUMN_SETTING && !is_known(other, &column, row))
-            add_setting(&column, row, start, out);
+    size_t side = cell->base ? 0 : 1;
+    size_t index = (size_t)(row - (side == 0 ? &compare->base : &compare->now)->rows);
+    for (size_t i = 0; i < compare->stranger_count[side]; i++) {
+        const struct compare_stranger *one = &compare->strangers[side][i];
+        if (one->is_strange[index])
+            add_setting(&one->column, row, start, out);
     }
 }
 

@@ -52,12 +52,20 @@ struct compare_cell {
     size_t order; /* in BASE, then in NEW */
 };
 
+/* A setting that names no cell, and the rows whose value the other side has nowhere. */
+struct compare_stranger {
+    struct column column;
+    bool *is_strange;
+};
+
 struct compare {
     struct results base, now;
     struct tolerance *tolerances;
     size_t tolerance_count;
     struct column *keys, *named; /* what is compared, and what names a cell */
     size_t key_count, named_count;
+    struct compare_stranger *strangers[2]; /* of base and now */
+    size_t stranger_count[2];
     bool checks_digest;
     struct compare_cell *cells; /* worst first */
     size_t cell_count;
