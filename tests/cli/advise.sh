@@ -30,8 +30,13 @@ if grep -q seed_plus out.json; then
     exit 1
 fi
 # a generated load is made anew with each seed, whatever the arrivals are
-advise --requests 200 --arrival sequential --format json >out.json
-grep -q gain_points_seed_plus_2 out.json
+for load in "" generated:conversations=40; do
+    # shellcheck disable=SC2086 # none or one word
+    advise $load --requests 200 --arrival sequential --format json >out.json
+    grep -q gain_points_seed_plus_2 out.json
+done
+advise generated:conversations=40,seed=3 --arrival sequential >table
+grep -q 'no seeds' table
 # the same setting, written in another way, is not tried again
 for placement in fixed:4096 fixed:interval=4096; do
     advise "it's a load" --placement $placement --tries 1000 --show 20 >table

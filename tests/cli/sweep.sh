@@ -71,3 +71,20 @@ if "$SNAPSIM" sweep bad.json --output missing/deep 2>message; then
     exit 1
 fi
 grep -q "create the directory 'missing/deep'" message
+# a part reads the traces of other parts for the sweep's identity only: one that is no trace, but
+# can be read, fails its own cells and no others, in parts as in one
+printf 'no trace\n' >broken.jsonl
+printf '{"trace": ["broken.jsonl", {"conversations": 3}], "seed": [1, 2],
+ "arrival": ["sequential", "poisson:1"]}' >mixed.json
+if "$SNAPSIM" sweep mixed.json -j 3 --output mixed.jsonl 2>message; then
+    exit 1
+fi
+grep -q '4 of 8 cells failed' message
+for part in 1 2 3 4 5 6 7 8; do
+    "$SNAPSIM" sweep mixed.json --shard $part/8 --output mixed-$part.jsonl 2>/dev/null || [ $part -le 4 ]
+done
+if "$SNAPSIM" merge mixed-?.jsonl >merged 2>message; then
+    exit 1
+fi
+grep -q '4 of 8 cells failed' message
+cmp merged mixed.jsonl

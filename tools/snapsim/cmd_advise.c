@@ -205,8 +205,8 @@ static int open_seed(struct load *out, const struct load *first, const struct su
     config_copy(&config, subject->config);
     config.seed += step;
     int result = 0;
-    if (subject->trace == NULL) {
-        result = load_open(out, NULL, NULL, &config, err);
+    if (load_seed_follows(subject->trace)) {
+        result = load_open(out, subject->trace, NULL, &config, err);
     } else {
         out->workload = first->workload;
         result = schedule_open(&out->schedule, out->workload, config.arrival, config.seed,

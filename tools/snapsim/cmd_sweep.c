@@ -30,7 +30,7 @@ struct sweep_flags {
 /* What the threads share. Everything behind the lock; the rest is const while they run. */
 struct crew {
     const struct sweep *sweep;
-    const struct shared_loads *loads;
+    struct shared_loads *loads;
     const size_t *todo; /* the cells to run, in order */
     size_t todo_count;
     uint64_t identity;
@@ -76,14 +76,14 @@ static void write_sweep_object(const struct crew *crew, size_t cell, struct json
 static bool run_cell(const struct crew *crew, size_t index, struct text *line, struct err *err)
 {
     const struct cell *cell = &crew->sweep->cells[index];
-    const struct shared_load *load = &crew->loads->loads[crew->loads->of_cell[index]];
+    struct load load = {0};
     struct result result = {0};
-    *err = load->err;
     struct json *top = json_new_object();
-    bool good = load->schedule && replay_run(&result, &cell->config, load->workload, load->schedule,
-                                             &snapsim_plugins, NULL, NULL, err) == 0;
+    bool good = shared_loads_take(crew->loads, index, &load, err) == 0 &&
+                replay_run(&result, &cell->config, load.workload, load.schedule, &snapsim_plugins,
+                           NULL, NULL, err) == 0;
     if (good) {
-        result_write(&result, load->workload, snapsim_version, top);
+        result_write(&result, load.workload, snapsim_version, top);
     } else {
         json_add_u64(top, "schema", RESULT_SCHEMA);
         config_write(&cell->config, json_add_object(top, "config"));
@@ -96,6 +96,7 @@ static bool run_cell(const struct crew *crew, size_t index, struct text *line, s
     json_close(top);
     if (good)
         result_close(&result);
+    shared_loads_drop(crew->loads, index);
     return good;
 }
 
@@ -167,8 +168,7 @@ static uint64_t identity_of(const struct sweep *sweep, const struct shared_loads
         config_write(&sweep->cells[i].config, object);
         json_print(object, false, &text);
         json_close(object);
-        const struct workload *workload = loads->loads[loads->of_cell[i]].workload;
-        text_printf(&text, " %s %s", workload ? workload->sha256 : "?",
+        text_printf(&text, " %s %s", shared_loads_sha256(loads, i),
                     sweep->cells[i].label ? sweep->cells[i].label : "");
         digest = digest_bytes(digest, text.data, text.length);
         text_close(&text);
@@ -193,20 +193,38 @@ static int parse_shard(const char *text, uint64_t *part, uint64_t *parts, struct
                : err_set(err, "--shard: I/N with I from 1 to N was expected, found '%s'", text);
 }
 
-/* Estimates from one cell that is really run, in the middle of the list. */
-static int dry_run(const struct crew *crew, size_t threads, struct text *out)
+static void print_cells(const struct crew *crew, struct text *out)
 {
-    char bytes[UNITS_TEXT];
     for (size_t i = 0; i < crew->todo_count; i++) {
         struct text cell = {0};
         sweep_describe_cell(crew->sweep, crew->todo[i], &cell);
         text_printf(out, "%zu%s\n", crew->todo[i], cell.data ? cell.data : "");
         text_close(&cell);
     }
+}
+
+/* What the loads of all cells take, and what a run of one cell does. */
+static void measure(const struct crew *crew, size_t one, uint64_t *shared, uint64_t *run)
+{
+    struct load load = {0};
+    struct err ignored; /* it is said when the cell runs */
+    for (size_t i = 0; i < crew->todo_count; i++)
+        if (shared_loads_take(crew->loads, crew->todo[i], &load, &ignored) == 0 &&
+            crew->todo[i] == one)
+            *run = load.workload->node_count * (sizeof(struct cache_node) + 8);
+    *shared = shared_loads_bytes(crew->loads);
+}
+
+/* Estimates from one cell that is really run, in the middle of the list. */
+static int dry_run(const struct crew *crew, size_t threads, struct text *out)
+{
+    char bytes[UNITS_TEXT];
+    print_cells(crew, out);
     if (crew->todo_count == 0)
         return print_result(out);
     size_t middle = crew->todo[crew->todo_count / 2];
-    const struct workload *workload = crew->loads->loads[crew->loads->of_cell[middle]].workload;
+    uint64_t shared = 0, run = 0;
+    measure(crew, middle, &shared, &run);
     struct text line = {0};
     uint64_t start = now_ns();
     struct err reason;
@@ -217,17 +235,6 @@ static int dry_run(const struct crew *crew, size_t threads, struct text *out)
     double seconds = (double)(now_ns() - start) / 1e9;
     text_close(&line);
     double total = seconds * (double)crew->todo_count / (double)threads;
-    uint64_t shared = 0;
-    for (size_t i = 0; i < crew->loads->count; i++) {
-        const struct shared_load *load = &crew->loads->loads[i];
-        if (load->owns_workload)
-            shared += load->workload->node_count * sizeof(struct node) +
-                      load->workload->request_count * sizeof(struct request) +
-                      load->workload->bound_count * sizeof(uint32_t);
-        if (load->schedule)
-            shared += load->schedule->count * sizeof(struct arrival);
-    }
-    uint64_t run = workload ? workload->node_count * (sizeof(struct cache_node) + 8) : 0;
     text_printf(out, "%zu cells; cell %zu took %.3f s, so about %.1f s on %zu threads; ",
                 crew->todo_count, middle, seconds, total, threads);
     text_printf(out, "%s shared", units_bytes(shared, bytes));
@@ -342,6 +349,8 @@ static int sweep(struct crew *crew, const struct sweep_flags *flags, size_t thre
     }
     todo = choose_cells(crew->sweep, crew->journal, part, parts, &crew->todo_count);
     crew->todo = todo;
+    for (size_t i = 0; i < crew->todo_count; i++)
+        shared_loads_expect(crew->loads, todo[i]);
     if (flags->dry_run) {
         status = dry_run(crew, threads, &out);
         goto out;

@@ -4,11 +4,19 @@
 
 #include "sim/engine/config.h"
 #include "sim/load/arrival.h"
+#include "traces/synth.h"
 
 struct load {
     struct workload *workload;
     struct schedule *schedule;
 };
+
+/* A load that is generated, named by its options. */
+int load_open_generated(struct workload **out, const struct synth_options *options,
+                        const struct config *config, struct err *err) MUST_CHECK;
+
+/* Whether a path, or none, stands for a generated load whose seed is the configuration's. */
+bool load_seed_follows(const char *path);
 
 /* path NULL: a generated load. One that does not give its seed takes the configuration's. */
 int load_open_workload(struct workload **out, const char *path, const char *format,

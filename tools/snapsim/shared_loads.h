@@ -1,28 +1,59 @@
 /* shared_loads.h - the workloads and schedules of a sweep, each made once and shared by all cells
- * and threads that need it. */
+ * and threads that need it.
+ *
+ * One is opened when the first cell that runs needs it, and goes with the last. What no cell needs,
+ * as in a part of a sweep, is only read for its digest. What cannot be opened is an error of its
+ * cells alone. */
 #ifndef SNAPSIM_SHARED_LOADS_H
 #define SNAPSIM_SHARED_LOADS_H
 
-#include "sim/load/arrival.h"
+#include <pthread.h>
+
 #include "tools/snapsim/cells.h"
+#include "tools/snapsim/load.h"
+
+struct shared_workload {
+    const struct cell *first; /* the first cell that needs it */
+    char sha256[65];          /* of the trace's content, or "?" */
+    struct workload *workload;
+    size_t uses; /* loads that cells are still to take */
+};
 
 struct shared_load {
-    const struct cell *first; /* the first cell that needs it */
-    struct workload *workload;
+    const struct cell *first;
+    size_t workload; /* index into workloads */
     struct schedule *schedule;
-    bool owns_workload; /* false: another entry's, with another schedule */
-    struct err err;     /* why there is none, if workload or schedule is NULL */
+    bool failed;
+    struct err err; /* why */
+    size_t uses;    /* cells that are still to drop it */
 };
 
 struct shared_loads {
+    const struct sweep *sweep;
+    const char *directory;
+    struct shared_workload *workloads;
     struct shared_load *loads;
-    size_t count, capacity;
+    size_t workload_count, workload_capacity, count, capacity;
     size_t *of_cell; /* by cell: index into loads */
+    pthread_mutex_t lock;
 };
 
-/* Opens every trace that the cells need; relative paths are looked up in directory, then in the
- * current one. What cannot be opened is said in its entry, and is an error of its cells alone. */
+/* Relative paths are looked up in directory, then in the current one. Both are borrowed. */
 void shared_loads_open(struct shared_loads *out, const struct sweep *sweep, const char *directory);
 void shared_loads_close(struct shared_loads *loads);
+
+/* The digest of a cell's trace, or "?" if it cannot be read. */
+const char *shared_loads_sha256(const struct shared_loads *loads, size_t cell);
+
+/* Says that a cell will be run; before any is taken. */
+void shared_loads_expect(struct shared_loads *loads, size_t cell);
+
+/* The load of a cell that was expected, until it is dropped, which is due in either case. */
+int shared_loads_take(struct shared_loads *loads, size_t cell, struct load *out,
+                      struct err *err) MUST_CHECK;
+void shared_loads_drop(struct shared_loads *loads, size_t cell);
+
+/* The memory of all that is open. */
+uint64_t shared_loads_bytes(const struct shared_loads *loads);
 
 #endif
