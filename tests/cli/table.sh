@@ -94,3 +94,16 @@ printf '{"trace": [{"conversations": 3}, "missing.jsonl"], "placement": ["turn",
 "$SNAPSIM" table bad.jsonl --rows placement --columns none >found 2>message
 grep -q '2 of 4 cells failed; the first: bad.jsonl:' message || fail "$(cat message)"
 "$SNAPSIM" table out --keys | grep -q '^peak_bytes ' || fail "--keys"
+
+# a name that looks like an option is no fault of the command line
+"$SNAPSIM" run generated:conversations=3 --format json | tr -d '\n' |
+    sed 's/"name":\t"generated[^"]*"/"name":"--odd"/' >odd.jsonl
+echo >>odd.jsonl
+sed 's/"hit_ratio":[^,}]*/"hit_ratio":0/; s/"hit_tokens":[^,]*/"hit_tokens":0/' odd.jsonl >odd-2.jsonl
+cat odd-2.jsonl >>odd.jsonl
+code=0
+"$SNAPSIM" table odd.jsonl --rows trace >found 2>&1 || code=$?
+[ "$code" = 1 ] && grep -q -- '--odd: several results' found
+code=0
+"$SNAPSIM" table odd.jsonl --rows tracee >found 2>&1 || code=$?
+[ "$code" = 2 ]

@@ -6,6 +6,7 @@
 
 #include "sim/core/digest.h"
 #include "sim/core/mem.h"
+#include "tools/snapsim/snapsim.h"
 
 /* What tells values apart: the texts of all keys. A unit separator stands in none of them. */
 static char *signature(const struct column *keys, size_t key_count, const struct results_row *row)
@@ -116,7 +117,7 @@ int axis_parse(const struct results *results, const char *list, enum column_plac
         struct err reason;
         result = column_find(&column, results, key, place, &reason);
         if (result != 0) {
-            err_set(err, "%s: %.900s", flag, reason.text);
+            result = usage_error(err_set(err, "%s: %.900s", flag, reason.text));
             break;
         }
         *keys = mem_grow(*keys, &capacity, *count + 1, sizeof **keys);
@@ -124,7 +125,7 @@ int axis_parse(const struct results *results, const char *list, enum column_plac
     }
     free(copy);
     if (result == 0 && *count == 0)
-        return err_set(err, "%s: a key was expected, or several with commas", flag);
+        return usage_error(err_set(err, "%s: a key was expected, or several with commas", flag));
     return result;
 }
 

@@ -26,7 +26,8 @@ void axis_text(const struct axis *axis, const struct results *results, size_t va
 void axis_label(const struct axis *axis, const struct results *results, size_t value,
                 struct text *out);
 
-/* "placement,eviction" as columns. Adds to *keys, which the caller frees. */
+/* "placement,eviction" as columns. Adds to *keys, which the caller frees. USAGE_ERROR for a key
+ * that there is not. */
 int axis_parse(const struct results *results, const char *list, enum column_place place,
                const char *flag, struct column **keys, size_t *count, struct err *err) MUST_CHECK;
 

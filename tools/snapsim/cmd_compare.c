@@ -279,9 +279,9 @@ static int run(const struct compare_request *request, size_t format)
     struct compare compare;
     struct text out = {0};
     struct err err;
-    int status = EXIT_GOOD;
-    if (compare_open(&compare, request, &err) != 0) {
-        status = say(where_status(&err), "%s", err.text);
+    int status = EXIT_GOOD, result = compare_open(&compare, request, &err);
+    if (result != 0) {
+        status = say(failed_status(result), "%s", err.text);
     } else {
         formats[format].print(&compare, &out);
         status = print_result(&out);

@@ -112,12 +112,14 @@ static int make_figure(struct figure *figure, struct results *results,
                        const struct plot_flags *flags, struct err *err)
 {
     if (kind->takes_file && flags->where.count > 0)
-        return err_set(err, "--where: a %s is made of one run, not of results", kind->name);
+        return usage_error(
+            err_set(err, "--where: a %s is made of one run, not of results", kind->name));
     if (kind->takes_file)
         return figure_open_file(figure, kind, path, &flags->request, err);
-    if (results_open(results, path, err) != 0 || where_apply(results, &flags->where, err) != 0)
+    if (results_open(results, path, err) != 0)
         return -1;
-    return figure_open(figure, kind, results, &flags->request, err);
+    int result = where_apply(results, &flags->where, err);
+    return result != 0 ? result : figure_open(figure, kind, results, &flags->request, err);
 }
 
 static int plot(const struct figure_kind *kind, const char *path, const struct plot_flags *flags)
@@ -126,9 +128,9 @@ static int plot(const struct figure_kind *kind, const char *path, const struct p
     struct figure figure = {0};
     struct text picture = {0};
     struct err err;
-    int status = EXIT_GOOD;
-    if (make_figure(&figure, &results, kind, path, flags, &err) != 0) {
-        status = say(where_status(&err), "%s", err.text);
+    int status = EXIT_GOOD, result = make_figure(&figure, &results, kind, path, flags, &err);
+    if (result != 0) {
+        status = say(failed_status(result), "%s", err.text);
         goto out;
     }
     if (figure.left_out > 0)

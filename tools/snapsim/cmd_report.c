@@ -28,10 +28,13 @@ static int write_report(const char *path, const char *output, const struct words
     struct results results;
     struct text page = {0};
     struct err err;
-    int status = EXIT_GOOD;
-    if (results_open(&results, path, &err) != 0 || where_apply(&results, where, &err) != 0 ||
-        report_write(&results, request, &page, &err) != 0)
-        status = say(where_status(&err), "%s", err.text);
+    int status = EXIT_GOOD, result = results_open(&results, path, &err);
+    if (result == 0)
+        result = where_apply(&results, where, &err);
+    if (result == 0)
+        result = report_write(&results, request, &page, &err);
+    if (result != 0)
+        status = say(failed_status(result), "%s", err.text);
     else if (text_write_file(output, page.data, page.length, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     results_close(&results);

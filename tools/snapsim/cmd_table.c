@@ -351,15 +351,15 @@ static int show(const char *path, struct table_flags *flags, enum table_format f
     struct pivot pivot = {0};
     struct text out = {0};
     struct err err;
-    int status = EXIT_GOOD;
+    int status = EXIT_GOOD, result = 0;
     if (results_open(&results, path, &err) != 0) {
         status = say(EXIT_FAILED, "%s", err.text);
     } else if (flags->keys) {
         print_keys(&results, &out);
         status = print_result(&out);
-    } else if (where_apply(&results, &flags->where, &err) != 0 ||
-               pivot_open(&pivot, &results, &flags->request, &err) != 0) {
-        status = say(where_status(&err), "%s", err.text);
+    } else if ((result = where_apply(&results, &flags->where, &err)) != 0 ||
+               (result = pivot_open(&pivot, &results, &flags->request, &err)) != 0) {
+        status = say(failed_status(result), "%s", err.text);
     } else {
         print_pivot(&pivot, format, flags->best, &out);
         mention_failed(&results);

@@ -19,8 +19,8 @@ int tolerance_parse(struct tolerance *out, const char *word, struct err *err)
     const char *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : 0;
     if (length == 0 || length >= sizeof out->key)
-        return err_set(err, "--tolerance: KEY=AMOUNT or KEY=PERCENT%% was expected, found '%s'",
-                       word);
+        return usage_error(err_set(
+            err, "--tolerance: KEY=AMOUNT or KEY=PERCENT%% was expected, found '%s'", word));
     *out = (struct tolerance){0};
     memcpy(out->key, word, length);
     char *amount = mem_strdup(equals + 1);
@@ -38,8 +38,9 @@ int tolerance_parse(struct tolerance *out, const char *word, struct err *err)
     }
     free(amount);
     if (result != 0 || out->amount < 0)
-        return err_set(err, "--tolerance %s: a number, or one with '%%', was expected, found '%s'",
-                       out->key, equals + 1);
+        return usage_error(
+            err_set(err, "--tolerance %s: a number, or one with '%%', was expected, found '%s'",
+                    out->key, equals + 1));
     return 0;
 }
 
@@ -353,13 +354,14 @@ static int read_tolerances(struct compare *compare, const struct words *words, s
         struct tolerance *one = &compare->tolerances[i];
         struct column column;
         struct err reason;
-        if (tolerance_parse(one, words->items[i], err) != 0)
-            return -1;
+        int result = tolerance_parse(one, words->items[i], err);
+        if (result != 0)
+            return result;
         compare->tolerance_count++;
         if (strcmp(one->key, "all") == 0)
             continue;
         if (column_find(&column, &compare->base, one->key, PLACE_VALUE, &reason) != 0)
-            return err_set(err, "--tolerance: %.900s", reason.text);
+            return usage_error(err_set(err, "--tolerance: %.900s", reason.text));
         snprintf(one->key, sizeof one->key, "%s", column.name);
         if (column.source == COLUMN_DERIVED)
             add_column(&compare->keys, &compare->key_count, &column);
@@ -370,8 +372,9 @@ static int read_tolerances(struct compare *compare, const struct words *words, s
 static int choose_keys(struct compare *compare, const struct compare_request *request,
                        struct err *err)
 {
-    if (read_tolerances(compare, request->tolerances, err) != 0)
-        return -1;
+    int result = read_tolerances(compare, request->tolerances, err);
+    if (result != 0)
+        return result;
     compare->checks_digest = !request->only && compare->tolerance_count == 0;
     if (request->only) {
         compare->key_count = 0;
@@ -460,8 +463,11 @@ int compare_open(struct compare *out, const struct compare_request *request, str
 {
     *out = (struct compare){0};
     if (results_open(&out->base, request->base, err) != 0 ||
-        results_open(&out->now, request->now, err) != 0 || choose_keys(out, request, err) != 0)
+        results_open(&out->now, request->now, err) != 0)
         return -1;
+    int result = choose_keys(out, request, err);
+    if (result != 0)
+        return result;
     choose_names(out);
     match(out);
     for (size_t i = 0; i < out->cell_count; i++) {

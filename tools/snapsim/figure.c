@@ -6,6 +6,7 @@
 
 #include "sim/core/mem.h"
 #include "tools/snapsim/gnuplot.h"
+#include "tools/snapsim/snapsim.h"
 
 /* ---- words ---- */
 
@@ -192,17 +193,18 @@ static int make_hit_rate(struct figure *out, const struct results *results,
     struct pivot pivot = {0};
     struct text by = {0};
     struct place *places = NULL;
-    int result = -1;
+    int result = 0;
     keys_by(results, request, &by);
     struct pivot_request asked = {.rows = x_key(request),
                                   .columns = by.length > 0 ? by.data : "none",
                                   .values = request->value,
                                   .aggregate = request->aggregate};
-    if (pivot_open(&pivot, results, &asked, err) != 0)
+    result = pivot_open(&pivot, results, &asked, err);
+    if (result != 0)
         goto out;
     size_t count = places_of(&pivot.rows, results, true, &places);
     if (count == 0) {
-        err_set(err, "--x %s: no result has a number there", x_key(request));
+        result = usage_error(err_set(err, "--x %s: no result has a number there", x_key(request)));
         goto out;
     }
     out->left_out = pivot.rows.count - count;
@@ -212,7 +214,6 @@ static int make_hit_rate(struct figure *out, const struct results *results,
     set_label(&out->settings, "y_label", request->y_label, &pivot.values[0]);
     gnuplot_set(&out->settings, "value_format",
                 pivot.values[0].unit == UNIT_BYTES ? "bytes" : "number");
-    result = 0;
 out:
     free(places);
     text_close(&by);
@@ -355,8 +356,8 @@ static int set_range(struct figure *out, const char *range, struct err *err)
     static const char allowed[] = "0123456789.-+e*";
     if (!colon || low == 0 || colon[1] == '\0' || strspn(range, allowed) != low ||
         strspn(colon + 1, allowed) != strlen(colon + 1))
-        return err_set(err, "--range: LOW:HIGH was expected, as in 0.5:1 or 0:*, found '%s'",
-                       range);
+        return usage_error(
+            err_set(err, "--range: LOW:HIGH was expected, as in 0.5:1 or 0:*, found '%s'", range));
     char *start = mem_strndup(range, low);
     gnuplot_set(&out->settings, "low", start);
     gnuplot_set(&out->settings, "high", colon + 1);
@@ -386,16 +387,16 @@ static int start(struct figure *out, const struct figure_kind *kind,
 int figure_open(struct figure *out, const struct figure_kind *kind, const struct results *results,
                 const struct figure_request *request, struct err *err)
 {
-    if (start(out, kind, request, err) != 0)
-        return -1;
-    return kind->make(out, results, request, err);
+    int result = start(out, kind, request, err);
+    return result == 0 ? kind->make(out, results, request, err) : result;
 }
 
 int figure_open_file(struct figure *out, const struct figure_kind *kind, const char *path,
                      const struct figure_request *request, struct err *err)
 {
-    if (start(out, kind, request, err) != 0)
-        return -1;
+    int result = start(out, kind, request, err);
+    if (result != 0)
+        return result;
     if (request->x_label)
         gnuplot_set(&out->settings, "x_label", request->x_label);
     if (request->y_label)

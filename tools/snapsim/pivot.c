@@ -191,13 +191,16 @@ int pivot_open(struct pivot *out, const struct results *results,
     *out = (struct pivot){.results = results};
     struct keys rows = {0}, columns = {0}, values = {0};
     const char *shown = request->values ? request->values : "hit_ratio";
-    int result = -1;
-    if (parse_keys(&rows, results, request->rows, PLACE_SETTING, "--rows", err) != 0 ||
-        parse_keys(&columns, results, request->columns, PLACE_SETTING, "--columns", err) != 0 ||
-        parse_keys(&values, results, shown, PLACE_VALUE, "--value", err) != 0)
+    int result = parse_keys(&rows, results, request->rows, PLACE_SETTING, "--rows", err);
+    if (result == 0)
+        result = parse_keys(&columns, results, request->columns, PLACE_SETTING, "--columns", err);
+    if (result == 0)
+        result = parse_keys(&values, results, shown, PLACE_VALUE, "--value", err);
+    if (result != 0)
         goto out;
     choose_keys(results, request, &rows, &columns);
-    if (ensure_row_key(&rows, results, err) != 0)
+    result = ensure_row_key(&rows, results, err);
+    if (result != 0)
         goto out;
     axis_open(&out->rows, results, rows.items, rows.count);
     axis_open(&out->columns, results, columns.items, columns.count);

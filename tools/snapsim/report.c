@@ -204,9 +204,12 @@ static int choose_values(const struct report *report, struct column **values, si
     for (char *key = strtok_r(copy, ",", &rest); key && result == 0;
          key = strtok_r(NULL, ",", &rest)) {
         struct err reason;
-        if (axis_parse(report->results, key, PLACE_VALUE, "--value", values, count, &reason) != 0 &&
-            report->request->values)
-            result = err_set(err, "%s", reason.text);
+        int found =
+            axis_parse(report->results, key, PLACE_VALUE, "--value", values, count, &reason);
+        if (found != 0 && report->request->values) {
+            result = found;
+            *err = reason;
+        }
     }
     free(copy);
     return result;
@@ -265,9 +268,10 @@ static int write_table(const struct report *report, struct err *err)
     size_t count = 0;
     const struct results *results = report->results;
     struct text *out = report->out;
-    if (choose_values(report, &values, &count, err) != 0) {
+    int result = choose_values(report, &values, &count, err);
+    if (result != 0) {
         free(values);
-        return -1;
+        return result;
     }
     text_printf(out, "<h2>Results</h2>\n<div class=\"scroll\">\n<table id=\"results\">\n"
                      "<thead><tr>");

@@ -11,6 +11,20 @@
 
 enum exit_status { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_DIFFERS = 3 };
 
+/* What a function returns, in place of err_set()'s -1, if the command line is to blame:
+ * return usage_error(err_set(...)). */
+#define USAGE_ERROR (-2)
+
+static inline int usage_error(int failed)
+{
+    return failed == 0 ? 0 : USAGE_ERROR;
+}
+
+static inline enum exit_status failed_status(int result)
+{
+    return result == USAGE_ERROR ? EXIT_USAGE : EXIT_FAILED;
+}
+
 struct command {
     const char *name, *summary;
     int (*run)(int argc, char **argv);

@@ -44,13 +44,13 @@ static int parse_condition(struct condition *out, const struct results *results,
     const char *equals = strchr(word, '=');
     struct err reason;
     if (!equals || equals == word)
-        return err_set(err, "--where: key=value was expected, found '%s'", word);
+        return usage_error(err_set(err, "--where: key=value was expected, found '%s'", word));
     out->is_not = equals[-1] == '!';
     out->value = equals + 1;
     char *key = mem_strndup(word, (size_t)(equals - word) - out->is_not);
     int result = column_find(&out->column, results, key, PLACE_SETTING, &reason);
     if (result != 0)
-        err_set(err, "--where: %.900s", reason.text);
+        result = usage_error(err_set(err, "--where: %.900s", reason.text));
     free(key);
     return result;
 }
@@ -83,7 +83,7 @@ static int nothing_left(const struct results *results, const char *word,
     err_set(err, "--where %.100s: no result fits; %s has: %.700s", word, column->name, known.data);
     axis_close(&axis);
     text_close(&known);
-    return -1;
+    return USAGE_ERROR;
 }
 
 int where_apply(struct results *results, const struct words *words, struct err *err)
@@ -109,7 +109,7 @@ int where_apply(struct results *results, const struct words *words, struct err *
         left += keep[row];
     }
     if (result == 0 && left == 0)
-        result = err_set(err, "--where: no result fits all conditions");
+        result = usage_error(err_set(err, "--where: no result fits all conditions"));
     if (result == 0)
         results_keep(results, keep);
     free(conditions);

@@ -21,15 +21,9 @@ int words_take(struct words *out, const char *name, int *argc, char **argv,
                struct err *err) MUST_CHECK;
 void words_close(struct words *words);
 
-/* Drops the rows that do not fit. err: an unknown key, or nothing left, with the values there are.
- */
+/* Drops the rows that do not fit. USAGE_ERROR: an unknown key, or nothing left, with the values
+ * there are. */
 int where_apply(struct results *results, const struct words *conditions,
                 struct err *err) MUST_CHECK;
-
-/* An error that starts with a flag blames the command line. */
-static inline enum exit_status where_status(const struct err *err)
-{
-    return err->text[0] == '-' && err->text[1] == '-' ? EXIT_USAGE : EXIT_FAILED;
-}
 
 #endif
