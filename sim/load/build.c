@@ -46,6 +46,8 @@ struct build *build_open(const struct build_options *options)
     struct build *build = mem_zalloc(sizeof *build);
     build->options = *options;
     placer_open(&build->placer, options);
+    /* Never NULL, not even where a trace has prompts of less than a block only. */
+    build->runs = mem_grow(NULL, &build->run_capacity, 1, sizeof *build->runs);
     return build;
 }
 
