@@ -17,6 +17,12 @@ fails 2 "--capacity needs a value" run --capacity
 fails 2 "--capacity: '64Gib' is not a size" run --capacity 64Gib
 fails 2 "--orphans: one of drop, keep, keep-for-fork was expected, found 'maybe'" run --orphans maybe
 fails 2 "one argument too many" run a b
+fails 2 "unknown option '--to' (did you mean 'tokens'?)" cost --to=5
+fails 2 "did you mean 'snapshot-dtype'?" model show kimi-k3 --snapshot-dtyp bf16
+fails 2 "unknown option '--tp'" model list --tp 8
+fails 2 "did you mean 'conversations'?" trace generate -o x --conversation 5
+fails 2 "-o needs a value" trace generate -o
+fails 1 "open '--format'" trace info -- --format
 fails 2 "did you mean 'prompt-end'?" run --placement prompt-emd
 fails 2 "placement 'fixed': interval: a whole number from 1 to 1048576" run --placement fixed:0
 fails 2 "placement 'fixed' has no parameter 'intervall' (did you mean 'interval'?)" \

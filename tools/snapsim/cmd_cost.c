@@ -295,59 +295,6 @@ static void help(const struct flag *flags)
           stdout);
 }
 
-/* Options are the flags below and two tables of settings. Those of the tables are taken out of argv
- * first, so that options_parse() sees the rest. */
-static int take_settings(int *argc, char **argv, struct cost_settings *settings,
-                         struct sharding *sharding, struct err *err)
-{
-    int kept = 1;
-    for (int i = 1; i < *argc; i++) {
-        const char *word = argv[i], *equals = strchr(word, '=');
-        char name[32] = "";
-        if (strncmp(word, "--", 2) == 0)
-            snprintf(name, sizeof name, "%.*s",
-                     equals && equals - word < 32 ? (int)(equals - word - 2) : 31, word + 2);
-        const struct param *entry = param_find(cost_params, name);
-        void *target = settings;
-        if (entry == NULL) {
-            entry = param_find(sharding_params, name);
-            target = sharding;
-        }
-        if (*name == '\0' || entry == NULL) {
-            argv[kept++] = argv[i];
-            continue;
-        }
-        struct err reason;
-        const char *value = equals ? equals + 1 : i + 1 < *argc ? argv[++i] : NULL;
-        if (value == NULL)
-            return err_set(err, "--%s needs a value", name);
-        if (param_set(entry, target, value, &reason) != 0)
-            return err_set(err, "--%.900s", reason.text);
-    }
-    *argc = kept;
-    return 0;
-}
-
-/* A misspelt option may be meant as one of any table. */
-static int complain(const struct err *err)
-{
-    struct text hint = {0};
-    text_printf(&hint, "%s", err->text);
-    const char *wrong = strstr(err->text, "unknown option '--");
-    if (wrong && strstr(err->text, "did you mean") == NULL) {
-        char name[48];
-        snprintf(name, sizeof name, "%.47s", wrong + strlen("unknown option '--"));
-        name[strcspn(name, "'=")] = '\0';
-        size_t before = hint.length;
-        param_suggest(cost_params, name, &hint);
-        if (hint.length == before)
-            param_suggest(sharding_params, name, &hint);
-    }
-    int status = say(EXIT_USAGE, "%s", hint.data);
-    text_close(&hint);
-    return status;
-}
-
 static int run(const char *model_name, const char *calib_name, bool as_json,
                const struct cost_settings *settings, const struct sharding *sharding)
 {
@@ -383,21 +330,21 @@ int cmd_cost(int argc, char **argv)
         {"--calib", "NAME|FILE", "whose kernels (snapsim calib --help) [h200]", &calib, NULL},
         {"--format", "F", "table or json [table]", &format, NULL},
         {NULL, NULL, NULL, NULL, NULL}};
-    struct options options = {.flags = table, .positional = positional, .most = 0};
     struct cost_settings settings;
     struct sharding sharding;
+    const struct option_group groups[] = {
+        {cost_params, &settings}, {sharding_params, &sharding}, {NULL, NULL}};
+    struct options options = {
+        .flags = table, .groups = groups, .positional = positional, .most = 0};
     struct err err;
     param_defaults(cost_params, &settings);
     param_defaults(sharding_params, &sharding);
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            help(table);
-            return EXIT_GOOD;
-        }
-    if (take_settings(&argc, argv, &settings, &sharding, &err) != 0)
-        return say(EXIT_USAGE, "%s", err.text);
     if (options_parse(&options, argc, argv, &err) != 0)
-        return complain(&err);
+        return say(EXIT_USAGE, "%s", err.text);
+    if (options.help) {
+        help(table);
+        return EXIT_GOOD;
+    }
     bool as_json = strcmp(format, "json") == 0;
     if (!as_json && strcmp(format, "table") != 0)
         return say(EXIT_USAGE, "--format: table or json was expected, found '%s'", format);

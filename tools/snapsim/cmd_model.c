@@ -10,12 +10,10 @@
 #include "sim/model/flops.h"
 #include "sim/model/model.h"
 #include "sim/model/presets.h"
+#include "tools/snapsim/options.h"
+#include "tools/snapsim/snapsim.h"
 
-int cmd_model(int argc, char **argv);
-
-enum { EXIT_GOOD, EXIT_FAILED, EXIT_USAGE };
-
-struct options {
+struct model_options {
     unsigned format;
     uint64_t align; /* 0: the model's usual one */
 };
@@ -24,9 +22,9 @@ enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
 static const char *const list_formats[] = {"table", "csv", "json", NULL};
 
 static const struct param option_params[] = {
-    {"format", PARAM_CHOICE, offsetof(struct options, format), "table", 0, 0, list_formats,
+    {"format", PARAM_CHOICE, offsetof(struct model_options, format), "table", 0, 0, list_formats,
      "FORMAT", "table, csv (list only) or json"},
-    {"align", PARAM_U64, offsetof(struct options, align), "0", 0, 65536, NULL, "TOKENS",
+    {"align", PARAM_U64, offsetof(struct model_options, align), "0", 0, 65536, NULL, "TOKENS",
      "granularity of the attention kernel; 0 is 128 with MLA layers, else 16"},
     PARAM_END,
 };
@@ -48,20 +46,11 @@ static const char example_text[] =
     "  snapsim model show qwen3.5-27b --format json >mine.json\n"
     "  snapsim model show ./mine.json --tp 4\n";
 
-static int complain(int status, const char *text)
-{
-    fprintf(stderr, "snapsim: %s\n", text);
-    return status;
-}
-
-/* Everything is built in memory and written at once, so that a full disk or a closed pipe is one
- * failure. */
 static int put(struct text *out, int status)
 {
-    int failed = out->length > 0 && fwrite(out->data, 1, out->length, stdout) != out->length;
-    failed |= fflush(stdout) != 0;
+    int printed = print_result(out);
     text_close(out);
-    return failed ? complain(EXIT_FAILED, "cannot write to standard output") : status;
+    return printed == EXIT_GOOD ? status : printed;
 }
 
 static void help_table(const struct param *table, struct text *out)
@@ -88,43 +77,6 @@ static int help(void)
     help_table(option_params, &out);
     text_printf(&out, "%s", example_text);
     return put(&out, EXIT_GOOD);
-}
-
-/* "--name value" or "--name=value", looked up in two tables. Moves *index past what it used. */
-static int parse_flag(int argc, char **argv, int *index, struct sharding *sharding,
-                      struct options *options)
-{
-    char name[64];
-    struct err err;
-    const char *flag = argv[*index] + 2, *equals = strchr(flag, '=');
-    size_t length = equals ? (size_t)(equals - flag) : strlen(flag);
-    snprintf(name, sizeof name, "%.*s", (int)(length < 60 ? length : 60), flag);
-    const struct param *entry = sharding ? param_find(sharding_params, name) : NULL;
-    void *settings = sharding;
-    if (entry == NULL) {
-        entry = param_find(option_params, name);
-        settings = options;
-    }
-    if (entry == NULL) {
-        struct text hint = {0};
-        text_printf(&hint, "unknown flag '--%s'", name);
-        size_t before = hint.length;
-        param_suggest(sharding ? sharding_params : option_params, name, &hint);
-        if (hint.length == before)
-            param_suggest(option_params, name, &hint);
-        complain(EXIT_USAGE, hint.data);
-        text_close(&hint);
-        return -1;
-    }
-    if (equals == NULL && *index + 1 >= argc) {
-        fprintf(stderr, "snapsim: --%s: a value was expected, found the end of the line\n", name);
-        return -1;
-    }
-    if (param_set(entry, settings, equals ? equals + 1 : argv[++*index], &err) != 0) {
-        fprintf(stderr, "snapsim: --%s\n", err.text);
-        return -1;
-    }
-    return 0;
 }
 
 static void list_line(const struct model *model, const struct model_sizes *sizes, unsigned format,
@@ -159,40 +111,32 @@ static void sizes_json(const struct model_sizes *sizes, uint64_t page_tokens, st
     json_add_u64(parent, "page_tokens", page_tokens);
 }
 
-static int list_models(int argc, char **argv)
+static int list_models(const struct model_options *options)
 {
-    struct options options;
     struct sharding sharding;
     struct err err;
-    param_defaults(option_params, &options);
     param_defaults(sharding_params, &sharding);
-    for (int i = 0; i < argc; i++) {
-        if (strncmp(argv[i], "--", 2) != 0)
-            return complain(EXIT_USAGE, "model list takes no names (see snapsim model --help)");
-        if (parse_flag(argc, argv, &i, NULL, &options) != 0)
-            return EXIT_USAGE;
-    }
     int status = EXIT_GOOD;
     struct text out = {0};
     struct json *top = json_new_object();
     json_add_u64(top, "schema", 1);
     struct json *rows = json_add_array(top, "models");
-    if (options.format == FORMAT_TABLE)
+    if (options->format == FORMAT_TABLE)
         text_printf(&out, "%-18s %9s %9s %15s %15s %18s\n", "model", "recurrent", "attention",
                     "snapshot bytes", "KV bytes/token", "break-even tokens");
-    if (options.format == FORMAT_CSV)
+    if (options->format == FORMAT_CSV)
         text_printf(&out, "model,recurrent_layers,attention_layers,snapshot_bytes,"
                           "kv_bytes_per_token,break_even_tokens\n");
     for (size_t i = 0; presets_at(i); i++) {
         const struct model *model = presets_at(i);
         struct model_sizes sizes;
         if (model_sizes(model, &sharding, &sizes, &err) != 0) {
-            status = complain(EXIT_FAILED, err.text);
+            status = say(EXIT_FAILED, "%s", err.text);
             break;
         }
-        uint64_t align = options.align ? options.align : model_default_align(model);
-        if (options.format != FORMAT_JSON) {
-            list_line(model, &sizes, options.format, &out);
+        uint64_t align = options->align ? options->align : model_default_align(model);
+        if (options->format != FORMAT_JSON) {
+            list_line(model, &sizes, options->format, &out);
             continue;
         }
         struct json *row = json_add_object(rows, NULL);
@@ -200,7 +144,7 @@ static int list_models(int argc, char **argv)
         json_add_string(row, "summary", model->summary);
         sizes_json(&sizes, model_page_tokens(&sizes, align), row);
     }
-    if (options.format == FORMAT_JSON) {
+    if (options->format == FORMAT_JSON) {
         json_print(top, true, &out);
         text_printf(&out, "\n");
     }
@@ -449,59 +393,52 @@ static void show_json(const struct model *model, const struct sharding *sharding
     json_close(top);
 }
 
-static int show_model(int argc, char **argv)
+static int show_model(const char *name, const struct sharding *sharding,
+                      const struct model_options *options)
 {
-    struct options options;
-    struct sharding sharding;
     struct model model;
     struct model_sizes sizes;
     struct err err;
     struct text out = {0};
-    const char *name = NULL;
-    param_defaults(option_params, &options);
-    param_defaults(sharding_params, &sharding);
-    for (int i = 0; i < argc; i++) {
-        if (strncmp(argv[i], "--", 2) == 0) {
-            if (parse_flag(argc, argv, &i, &sharding, &options) != 0)
-                return EXIT_USAGE;
-        } else if (name) {
-            return complain(EXIT_USAGE, "model show takes one name (see snapsim model --help)");
-        } else {
-            name = argv[i];
-        }
-    }
     if (name == NULL)
-        return complain(EXIT_USAGE, "model show: a model was expected (see snapsim model list)");
-    if (options.format == FORMAT_CSV)
-        return complain(EXIT_USAGE, "--format: table or json was expected for show, found 'csv'");
+        return say(EXIT_USAGE, "model show: a model was expected (see snapsim model list)");
+    if (options->format == FORMAT_CSV)
+        return say(EXIT_USAGE, "--format: table or json was expected for show, found 'csv'");
     if (model_load(&model, name, &err) != 0)
-        return complain(strchr(name, '/') || strstr(name, ".json") ? EXIT_FAILED : EXIT_USAGE,
-                        err.text);
-    uint64_t align = options.align ? options.align : model_default_align(&model);
-    if (model_sizes(&model, &sharding, &sizes, &err) != 0 ||
-        (options.format == FORMAT_TABLE &&
-         show_table(&model, &sharding, &sizes, align, &out, &err) != 0)) {
-        fprintf(stderr, "snapsim: --%s\n", err.text); /* the text starts with the setting's name */
+        return say(strchr(name, '/') || strstr(name, ".json") ? EXIT_FAILED : EXIT_USAGE, "%s",
+                   err.text);
+    uint64_t align = options->align ? options->align : model_default_align(&model);
+    if (model_sizes(&model, sharding, &sizes, &err) != 0 ||
+        (options->format == FORMAT_TABLE &&
+         show_table(&model, sharding, &sizes, align, &out, &err) != 0)) {
         text_close(&out);
-        return EXIT_USAGE;
+        return say(EXIT_USAGE, "--%s", err.text); /* the text starts with the setting's name */
     }
-    if (options.format == FORMAT_JSON)
-        show_json(&model, &sharding, &sizes, align, &out);
+    if (options->format == FORMAT_JSON)
+        show_json(&model, sharding, &sizes, align, &out);
     return put(&out, EXIT_GOOD);
 }
 
 int cmd_model(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            return help();
-    if (argc > 1 && strcmp(argv[1], "list") == 0)
-        return list_models(argc - 2, argv + 2);
-    if (argc > 1 && strcmp(argv[1], "show") == 0)
-        return show_model(argc - 2, argv + 2);
-    if (argc > 1)
-        fprintf(stderr, "snapsim: model: 'list' or 'show' was expected, found '%s'\n", argv[1]);
-    else
-        fprintf(stderr, "snapsim: model: 'list' or 'show' was expected, found nothing\n");
-    return EXIT_USAGE;
+    const char *word = argc > 1 ? argv[1] : NULL, *name = NULL;
+    bool lists = word && strcmp(word, "list") == 0;
+    if (word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0))
+        return help();
+    if (!word || (!lists && strcmp(word, "show") != 0))
+        return say(EXIT_USAGE, "model: 'list' or 'show' was expected, found %s%s%s",
+                   word ? "'" : "nothing", word ? word : "", word ? "'" : "");
+    struct model_options settings;
+    struct sharding sharding;
+    param_defaults(option_params, &settings);
+    param_defaults(sharding_params, &sharding);
+    const struct option_group groups[] = {
+        {option_params, &settings}, {lists ? NULL : sharding_params, &sharding}, {NULL, NULL}};
+    struct options options = {.groups = groups, .positional = &name, .most = lists ? 0 : 1};
+    struct err err;
+    if (options_parse(&options, argc - 1, argv + 1, &err) != 0)
+        return say(EXIT_USAGE, "%s", err.text);
+    if (options.help)
+        return help();
+    return lists ? list_models(&settings) : show_model(name, &sharding, &settings);
 }

@@ -10,6 +10,7 @@
 #include "sim/core/param.h"
 #include "sim/core/text.h"
 #include "sim/core/units.h"
+#include "tools/snapsim/options.h"
 #include "tools/snapsim/packed.h"
 #include "tools/snapsim/snapsim.h"
 #include "traces/compiled.h"
@@ -24,7 +25,7 @@ static const char *const formats[] = {"table", "json", NULL};
 enum target { TO_NAMED, TO_COMPILED, TO_CONVERSATIONS };
 static const char *const targets[] = {"auto", "compiled", "conversations", NULL};
 
-struct options {
+struct trace_options {
     char *trace_format; /* NULL: by the content */
     unsigned format;
     unsigned partial_blocks, replies;
@@ -35,7 +36,7 @@ struct options {
 
 #define OPTION(name, field, type, default_, choice, metavar, help)                                 \
     {                                                                                              \
-        name, type, offsetof(struct options, field), default_, 0, 0, choice, metavar, help         \
+        name, type, offsetof(struct trace_options, field), default_, 0, 0, choice, metavar, help   \
     }
 
 static const struct param read_params[] = {
@@ -93,15 +94,9 @@ static int finish(struct text *out, int status)
 
 /* ---- the command line ---- */
 
-/* One table of options and where it puts what it reads. */
-struct flags {
-    const struct param *table;
-    void *settings;
-};
-
 struct files {
-    char **path;
-    int count;
+    const char **path;
+    size_t count;
 };
 
 static void help_table(const char *title, const struct param *table, struct text *out)
@@ -133,81 +128,7 @@ static int help(void)
     return finish(&out, EXIT_GOOD);
 }
 
-static int unknown_option(const char *name, const struct flags *flags)
-{
-    struct text message = {0};
-    text_printf(&message, "unknown option '--%s'", name);
-    const size_t before = message.length;
-    for (; flags->table && message.length == before; flags++)
-        param_suggest(flags->table, name, &message);
-    if (message.length == before)
-        text_printf(&message, " (see snapsim trace --help)");
-    say(EXIT_USAGE, "%s", message.data);
-    text_close(&message);
-    return -1;
-}
-
-/* Whether a word (NULL at the end of argv) is the value of a yes-or-no option before it. */
-static bool is_bool(const char *word)
-{
-    static const char *const values[] = {"0", "1", "no", "yes", "false", "true"};
-    for (size_t i = 0; word && i < sizeof values / sizeof *values; i++)
-        if (strcmp(word, values[i]) == 0)
-            return true;
-    return false;
-}
-
-/* "--name value", "--name=value", or "--name" alone for yes. Moves *index past what it used. */
-static int parse_option(int argc, char **argv, int *index, const struct flags *flags)
-{
-    struct err err;
-    const char *word = strcmp(argv[*index], "-o") == 0 ? "output" : argv[*index] + 2;
-    const char *equals = strchr(word, '=');
-    char *name = mem_strndup(word, equals ? (size_t)(equals - word) : strlen(word));
-    const struct param *entry = NULL;
-    const struct flags *at = flags;
-    while (at->table && (entry = param_find(at->table, name)) == NULL)
-        at++;
-    int result = 0;
-    if (entry == NULL) {
-        result = unknown_option(name, flags);
-    } else if (equals) {
-        result = param_set(entry, at->settings, equals + 1, &err);
-    } else if (entry->type == PARAM_BOOL && !is_bool(argv[*index + 1])) {
-        result = param_set(entry, at->settings, "1", &err);
-    } else if (*index + 1 < argc) {
-        result = param_set(entry, at->settings, argv[++*index], &err);
-    } else {
-        result = err_set(&err, "%s: a value was expected, found the end of the line", entry->name);
-    }
-    if (result != 0 && entry)
-        say(EXIT_USAGE, "--%s", err.text);
-    free(name);
-    return result;
-}
-
-/* Sorts the words into options, and files at the front of argv. */
-static int parse(int argc, char **argv, const struct flags *flags, struct files *files)
-{
-    bool only_files = false;
-    *files = (struct files){argv, 0};
-    for (int i = 0; i < argc; i++) {
-        bool is_option = !only_files && argv[i][0] == '-' && argv[i][1] != '\0';
-        if (is_option && strcmp(argv[i], "--") == 0) {
-            only_files = true;
-        } else if (!is_option) {
-            argv[files->count++] = argv[i];
-        } else if (argv[i][1] != '-' && strcmp(argv[i], "-o") != 0) {
-            say(EXIT_USAGE, "unknown option '%s' (see snapsim trace --help)", argv[i]);
-            return -1;
-        } else if (parse_option(argc, argv, &i, flags) != 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static struct build_options build_options(const struct options *options)
+static struct build_options build_options(const struct trace_options *options)
 {
     return (struct build_options){
         .drop_replies = options->replies == CHOICE_DROP,
@@ -216,7 +137,7 @@ static struct build_options build_options(const struct options *options)
     };
 }
 
-static int check_format_option(const struct options *options)
+static int check_format_option(const struct trace_options *options)
 {
     struct err err;
     if (options->trace_format == NULL || trace_check_format(options->trace_format, &err) == 0)
@@ -388,8 +309,8 @@ struct report {
     bool check;
 };
 
-static int report_file(const char *path, const struct options *options, const struct report *report,
-                       struct err *err)
+static int report_file(const char *path, const struct trace_options *options,
+                       const struct report *report, struct err *err)
 {
     struct workload *workload = NULL;
     const struct build_options build = build_options(options);
@@ -414,7 +335,7 @@ static int report_file(const char *path, const struct options *options, const st
 }
 
 /* A file that cannot be read does not keep the others from being reported. */
-static int report_files(const struct files *files, const struct options *options, bool check)
+static int report_files(const struct files *files, const struct trace_options *options, bool check)
 {
     struct text out = {0};
     struct err err;
@@ -428,7 +349,7 @@ static int report_files(const struct files *files, const struct options *options
     json_add_u64(top, "schema", 1);
     struct json *rows = json_add_array(top, "traces");
     const struct report report = {&out, json ? rows : NULL, check};
-    for (int i = 0; i < files->count; i++)
+    for (size_t i = 0; i < files->count; i++)
         if (report_file(files->path[i], options, &report, &err) != 0)
             status = say(EXIT_FAILED, "%s", err.text);
     if (json) {
@@ -439,12 +360,12 @@ static int report_files(const struct files *files, const struct options *options
     return finish(&out, status);
 }
 
-static int trace_info(const struct files *files, const struct options *options)
+static int trace_info(const struct files *files, const struct trace_options *options)
 {
     return report_files(files, options, false);
 }
 
-static int trace_check(const struct files *files, const struct options *options)
+static int trace_check(const struct files *files, const struct trace_options *options)
 {
     return report_files(files, options, true);
 }
@@ -452,7 +373,7 @@ static int trace_check(const struct files *files, const struct options *options)
 /* ---- convert and generate ---- */
 
 /* Without --to, the output's name decides: lines are conversations, all else is compiled. */
-static bool writes_compiled(const struct options *options)
+static bool writes_compiled(const struct trace_options *options)
 {
     static const char *const lines[] = {".jsonl", ".jsonl.zst", ".json"};
     size_t length = strlen(options->output);
@@ -471,7 +392,7 @@ static bool same_file(const char *a, const char *b)
            first.st_ino == second.st_ino;
 }
 
-static int trace_convert(const struct files *files, const struct options *options)
+static int trace_convert(const struct files *files, const struct trace_options *options)
 {
     struct workload *workload = NULL;
     struct text text = {0};
@@ -495,7 +416,7 @@ static int trace_convert(const struct files *files, const struct options *option
     return result == 0 ? EXIT_GOOD : say(EXIT_FAILED, "%s", err.text);
 }
 
-static int trace_generate(const struct files *files, const struct options *options,
+static int trace_generate(const struct files *files, const struct trace_options *options,
                           const struct synth_options *synth)
 {
     struct text text = {0};
@@ -521,23 +442,29 @@ static const char *action_name(const void *table, size_t index)
 
 static int run(enum action action, int argc, char **argv)
 {
-    struct options options;
+    struct trace_options options;
     struct synth_options synth;
-    struct files files;
     param_defaults(read_params, &options);
     param_defaults(info_params, &options);
     param_defaults(convert_params, &options);
     param_defaults(synth_params, &synth);
-    const struct flags none = {NULL, NULL}, read = {read_params, &options};
-    const struct flags flags[ACTIONS][3] = {
+    const struct option_group none = {NULL, NULL}, read = {read_params, &options};
+    const struct option_group groups[ACTIONS][3] = {
         [INFO] = {read, {info_params, &options}, none},
         [CHECK] = {read, none},
         [CONVERT] = {read, {convert_params, &options}, none},
         [GENERATE] = {{output_params, &options}, {synth_params, &synth}, none},
     };
-    int status = EXIT_USAGE;
-    if (parse(argc, argv, flags[action], &files) != 0)
-        status = EXIT_USAGE;
+    const char **paths = mem_array((size_t)argc, sizeof *paths);
+    struct options line = {
+        .groups = groups[action], .o_means = "output", .positional = paths, .most = (size_t)argc};
+    struct err err;
+    int parsed = options_parse(&line, argc, argv, &err), status = EXIT_USAGE;
+    const struct files files = {paths, line.count};
+    if (parsed != 0)
+        status = say(EXIT_USAGE, "%s", err.text);
+    else if (line.help)
+        status = help();
     else if (action == INFO)
         status = trace_info(&files, &options);
     else if (action == CHECK)
@@ -549,18 +476,18 @@ static int run(enum action action, int argc, char **argv)
     param_free(read_params, &options);
     param_free(convert_params, &options);
     param_free(synth_params, &synth);
+    free(paths);
     return status;
 }
 
 int cmd_trace(int argc, char **argv)
 {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            return help();
     const char *word = argc > 1 ? argv[1] : NULL;
+    if (word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0))
+        return help();
     for (unsigned i = 0; word && i < ACTIONS; i++)
         if (strcmp(word, actions[i]) == 0)
-            return run((enum action)i, argc - 2, argv + 2);
+            return run((enum action)i, argc - 1, argv + 1);
     const char *near = word ? text_nearest(word, action_name, actions) : NULL;
     if (word == NULL)
         return say(EXIT_USAGE, "trace: info, check, convert or generate was expected");

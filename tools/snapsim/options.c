@@ -31,7 +31,38 @@ static int unknown(const struct options *options, const char *name, struct err *
         if (config_check_name(name + 2, &entry, &reason) != 0)
             return err_set(err, "unknown option '%s': %.800s", name, reason.text);
     }
-    return err_set(err, "unknown option '%s'", name);
+    struct text hint = {0};
+    text_add(&hint, "", 0);
+    for (const struct option_group *group = options->groups;
+         group && group->table && hint.length == 0 && strlen(name) > 2; group++)
+        param_suggest(group->table, name + 2, &hint);
+    err_set(err, "unknown option '%s'%s", name, hint.data);
+    text_close(&hint);
+    return -1;
+}
+
+/* The setting that "--name", or -o, stands for, and the struct that holds it. */
+static const struct param *find_setting(const struct options *options, const char *name,
+                                        void **settings)
+{
+    const struct param *entry = NULL;
+    const char *key = strncmp(name, "--", 2) == 0 ? name + 2
+                      : strcmp(name, "-o") == 0   ? options->o_means
+                                                  : NULL;
+    if (key == NULL || *key == '\0')
+        return NULL;
+    for (const struct config_table *table = config_tables; options->config && table->params;
+         table++) {
+        *settings = config_base(options->config, table);
+        if ((entry = param_find(table->params, key)) != NULL)
+            return entry;
+    }
+    for (const struct option_group *group = options->groups; group && group->table; group++) {
+        *settings = group->settings;
+        if ((entry = param_find(group->table, key)) != NULL)
+            return entry;
+    }
+    return NULL;
 }
 
 static bool is_bool(const char *text)
@@ -53,14 +84,12 @@ static int take_option(struct options *options, int left, char **argv, int *used
     const struct flag *flag = find_flag(options->flags, word, length);
     const char *attached = equals ? equals + 1 : is_short && word[2] ? word + 2 : NULL;
     char *name = mem_strndup(word, length);
-    const struct param *entry = NULL;
+    void *settings = NULL;
+    const struct param *entry = flag ? NULL : find_setting(options, name, &settings);
     int result = 0;
     *used = attached ? 1 : 2;
     const char *value = attached ? attached : left > 1 ? argv[1] : NULL;
-    struct err ignored;
-    bool is_setting = !flag && options->config && length > 2 &&
-                      config_check_name(name + 2, &entry, &ignored) == 0;
-    if (is_setting && entry->type == PARAM_BOOL && !attached && !is_bool(value)) {
+    if (entry && entry->type == PARAM_BOOL && !attached && !is_bool(value)) {
         value = "1"; /* "--share-system" alone */
         *used = 1;
     }
@@ -69,15 +98,15 @@ static int take_option(struct options *options, int left, char **argv, int *used
         *flag->is_set = true;
         if (attached)
             result = err_set(err, "%s takes no value", name);
-    } else if (!flag && !is_setting) {
-        result = unknown(options, word, err);
+    } else if (!flag && !entry) {
+        result = unknown(options, name, err);
     } else if (value == NULL) {
         result = err_set(err, "%s needs a value", name);
     } else if (flag) {
         *flag->value = value;
     } else {
         struct err reason;
-        if (config_set(options->config, name + 2, value, &reason) != 0)
+        if (param_set(entry, settings, value, &reason) != 0)
             result = err_set(err, "--%.900s", reason.text);
     }
     free(name);
@@ -86,12 +115,15 @@ static int take_option(struct options *options, int left, char **argv, int *used
 
 int options_parse(struct options *options, int argc, char **argv, struct err *err)
 {
-    for (int i = 1; i < argc; i++)
+    bool only_words = false; /* behind "--" */
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             options->help = true;
     for (int i = 1; i < argc && !options->help;) {
         int used = 1;
-        if (argv[i][0] == '-' && argv[i][1] != '\0') {
+        if (!only_words && strcmp(argv[i], "--") == 0) {
+            only_words = true;
+        } else if (!only_words && argv[i][0] == '-' && argv[i][1] != '\0') {
             if (take_option(options, argc - i, argv + i, &used, err) != 0)
                 return -1;
         } else if (options->count == options->most) {

@@ -1,7 +1,9 @@
-/* options.h - the command line of commands that take the settings of a run.
+/* options.h - the command line of all commands.
  *
- * "--key value" and "--key=value" are the same. Besides the settings of config.h a command may have
- * flags of its own; everything else that does not start with '-' is a positional argument. */
+ * "--key value" and "--key=value" are the same; "--key" alone is yes where yes or no is expected. A
+ * command may take the settings of a run (config.h), other tables of settings, and flags of its
+ * own. Everything else that does not start with '-', or stands behind "--", is a positional
+ * argument. */
 #ifndef SNAPSIM_OPTIONS_H
 #define SNAPSIM_OPTIONS_H
 
@@ -18,10 +20,18 @@ struct flag {
     bool *is_set;       /* for a flag without a value */
 };
 
+/* A table of settings, and the struct that it describes. */
+struct option_group {
+    const struct param *table;
+    void *settings;
+};
+
 struct options {
-    const struct flag *flags; /* ends with a NULL name; may be NULL */
-    struct config *config;    /* NULL: the command takes no settings of a run */
-    const char **positional;  /* room for `most` */
+    const struct flag *flags;          /* ends with a NULL name; may be NULL */
+    struct config *config;             /* NULL: the command takes no settings of a run */
+    const struct option_group *groups; /* ends with a NULL table; may be NULL */
+    const char *o_means;               /* the setting of a group for which -o stands, or NULL */
+    const char **positional;           /* room for `most` */
     size_t most, count;
     bool help; /* --help was given: nothing else counts */
 };
