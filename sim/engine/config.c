@@ -225,11 +225,16 @@ void config_print_changed(const struct config *config, const char *always, const
     config_close(&defaults);
 }
 
+void config_write_table(const struct param *table, const void *settings, struct json *parent)
+{
+    for (const struct param *entry = table; entry->name; entry++)
+        write_setting(entry, settings, parent);
+}
+
 void config_write(const struct config *config, struct json *parent)
 {
     for (const struct config_table *table = config_tables; table->params; table++)
-        for (const struct param *entry = table->params; entry->name; entry++)
-            write_setting(entry, config_const_base(config, table), parent);
+        config_write_table(table->params, config_const_base(config, table), parent);
 }
 
 struct build_options config_build_options(const struct config *config)

@@ -77,7 +77,9 @@ int config_read(struct config *config, const struct json_document *document,
 void config_print_changed(const struct config *config, const char *always, const char *before,
                           const char *between, struct text *out);
 
-void config_write(const struct config *config, struct json *parent); /* every setting */
+/* Adds every setting of a table, or of all. */
+void config_write_table(const struct param *table, const void *settings, struct json *parent);
+void config_write(const struct config *config, struct json *parent);
 
 struct build_options config_build_options(const struct config *config);
 

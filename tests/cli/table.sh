@@ -81,7 +81,7 @@ status 2 "did you mean 'hit_ratio'" "$SNAPSIM" table out --value hit_ration
 status 2 'placement has: none, turn, fixed:4096' "$SNAPSIM" table out --where placement=trun
 status 2 'key=value was expected' "$SNAPSIM" table out --where placement
 status 2 'RESULTS was expected' "$SNAPSIM" table
-status 2 'one of table, csv, json, markdown' "$SNAPSIM" table out --format xml
+status 2 'table, csv, json or markdown was expected' "$SNAPSIM" table out --format xml
 status 1 'No such file' "$SNAPSIM" table missing
 head -c 3000 out/results.jsonl >cut.jsonl
 status 1 'cut.jsonl:[0-9]*: JSON was expected' "$SNAPSIM" table cut.jsonl

@@ -21,6 +21,13 @@ fails 2 "unknown option '--to' (did you mean 'tokens'?)" cost --to=5
 fails 2 "did you mean 'snapshot-dtype'?" model show kimi-k3 --snapshot-dtyp bf16
 fails 2 "unknown option '--tp'" model list --tp 8
 fails 2 "did you mean 'conversations'?" trace generate -o x --conversation 5
+fails 2 "--format: table, json or csv was expected, found 'xml'" run missing.jsonl --format xml
+fails 2 "--format: table or json was expected, found 'csv'" advise missing.jsonl --format csv
+fails 2 "--format: table or json was expected, found 'csv'" cost --format csv
+fails 2 "--format: table, csv, json or markdown was expected" table missing --format xml
+fails 2 "--format: table, json, junit, tap or github was expected" compare a b --format xml
+mkdir -p empty
+fails 1 "empty: a directory with results.jsonl or results.jsonl.zst was expected" merge empty
 fails 2 "-o needs a value" trace generate -o
 fails 1 "open '--format'" trace info -- --format
 fails 2 "did you mean 'prompt-end'?" run --placement prompt-emd

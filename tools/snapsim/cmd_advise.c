@@ -270,7 +270,7 @@ static int judge_all(struct finalist *finalists, size_t count, const struct advi
     return 0;
 }
 
-static int advise_and_print(const struct subject *subject, const char *format, size_t threads,
+static int advise_and_print(const struct subject *subject, bool as_json, size_t threads,
                             size_t most, size_t show)
 {
     struct err err;
@@ -286,7 +286,7 @@ static int advise_and_print(const struct subject *subject, const char *format, s
     size_t count = choose_finalists(&advise, best, show);
     if (judge_all(best, count, &advise, &seeds, &err) != 0)
         goto out;
-    if (strcmp(format, "json") == 0)
+    if (as_json)
         print_json(&advise, best, count, &seeds, subject, &out);
     else
         print_table(&advise, best, count, &seeds, subject, &out);
@@ -333,6 +333,7 @@ int cmd_advise(int argc, char **argv)
     struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
     struct err err;
     uint64_t counts[3] = {0};
+    bool as_json = false;
     int status = EXIT_GOOD;
     if (options_parse(&options, argc, argv, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
@@ -340,15 +341,12 @@ int cmd_advise(int argc, char **argv)
         help(table);
     else if (options_parse_count(threads, "-j", 1024, &counts[0], &err) != 0 ||
              options_parse_count(most, "--tries", 1000000, &counts[1], &err) != 0 ||
-             options_parse_count(show, "--show", FINALISTS_MAX, &counts[2], &err) != 0)
-        status = say(EXIT_USAGE, "%s", err.text);
-    else if (strcmp(format, "table") != 0 && strcmp(format, "json") != 0)
-        status = say(EXIT_USAGE, "--format: table or json was expected, found '%s'", format);
-    else if (settings_check(&config, &err) != 0)
+             options_parse_count(show, "--show", FINALISTS_MAX, &counts[2], &err) != 0 ||
+             options_parse_json(format, &as_json, &err) != 0 || settings_check(&config, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else {
         const struct subject subject = {trace, trace_format, &config};
-        status = advise_and_print(&subject, format, (size_t)counts[0], (size_t)counts[1],
+        status = advise_and_print(&subject, as_json, (size_t)counts[0], (size_t)counts[1],
                                   (size_t)counts[2]);
     }
     config_close(&config);

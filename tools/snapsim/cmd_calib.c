@@ -398,9 +398,9 @@ static int run(const struct options *options, struct calib_request *request, con
     if (options->count != verb->names + 1)
         return say(EXIT_USAGE, "calib %s: %s expected (snapsim calib --help)", verb->name,
                    verb->names == 1 ? "a calibration was" : "two calibrations were");
-    request->json = strcmp(format, "json") == 0;
-    if (!request->json && strcmp(format, "table") != 0)
-        return say(EXIT_USAGE, "--format: table or json was expected, found '%s'", format);
+    struct err err;
+    if (options_parse_json(format, &request->json, &err) != 0)
+        return say(EXIT_USAGE, "%s", err.text);
     if (request->output && verb->run != fit)
         return say(EXIT_USAGE, "-o: only calib fit writes a file");
     request->name = options->positional[1];

@@ -268,13 +268,11 @@ static void print_github(const struct compare *compare, struct text *out)
 
 /* ---- the command ---- */
 
-static const struct {
-    const char *name;
-    void (*print)(const struct compare *compare, struct text *out);
-} formats[] = {{"table", print_table}, {"json", print_json},     {"junit", print_junit},
-               {"tap", print_tap},     {"github", print_github}, {NULL, NULL}};
+static const char *const formats[] = {"table", "json", "junit", "tap", "github", NULL};
+static void (*const printers[])(const struct compare *compare, struct text *out) = {
+    print_table, print_json, print_junit, print_tap, print_github};
 
-static int run(const struct compare_request *request, size_t format)
+static int run(const struct compare_request *request, unsigned format)
 {
     struct compare compare;
     struct text out = {0};
@@ -283,7 +281,7 @@ static int run(const struct compare_request *request, size_t format)
     if (result != 0) {
         status = say(failed_status(result), "%s", err.text);
     } else {
-        formats[format].print(&compare, &out);
+        printers[format](&compare, &out);
         status = print_result(&out);
         if (status == EXIT_GOOD && differs(&compare))
             status = EXIT_DIFFERS;
@@ -308,22 +306,19 @@ int cmd_compare(int argc, char **argv)
         {NULL, NULL, NULL, NULL, NULL}};
     struct options options = {.flags = table, .positional = paths, .most = 2};
     struct err err;
-    size_t format = 0;
+    unsigned format = 0;
     int status = EXIT_GOOD;
     if (words_take(&tolerances, "--tolerance", &argc, argv, &err) != 0 ||
         options_parse(&options, argc, argv, &err) != 0) {
         status = say(EXIT_USAGE, "%s", err.text);
         goto out;
     }
-    while (formats[format].name && strcmp(formats[format].name, word) != 0)
-        format++;
     if (options.help) {
         help(table);
     } else if (options.count < 2) {
         status = say(EXIT_USAGE, "compare: BASE and NEW were expected (snapsim compare --help)");
-    } else if (!formats[format].name) {
-        status = say(EXIT_USAGE,
-                     "--format: table, json, junit, tap or github was expected, found '%s'", word);
+    } else if (options_parse_choice(word, "--format", formats, &format, &err) != 0) {
+        status = say(EXIT_USAGE, "%s", err.text);
     } else {
         request.base = paths[0];
         request.now = paths[1];

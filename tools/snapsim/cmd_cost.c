@@ -219,21 +219,6 @@ static void print_table(const struct cost *cost, const struct cost_settings *set
     }
 }
 
-static void add_settings(const struct param *table, const void *settings, struct json *object)
-{
-    for (const struct param *entry = table; entry->name; entry++) {
-        if (entry->type == PARAM_U64) {
-            const char *field = (const char *)settings + entry->offset;
-            json_add_u64(object, entry->name, *(const uint64_t *)(const void *)field);
-            continue;
-        }
-        struct text value = {0};
-        param_print_value(entry, settings, &value);
-        json_add_string(object, entry->name, value.data);
-        text_close(&value);
-    }
-}
-
 static void print_json(const struct cost *cost, const struct cost_settings *settings,
                        const struct cost_parts *parts, struct text *out)
 {
@@ -242,8 +227,8 @@ static void print_json(const struct cost *cost, const struct cost_settings *sett
     json_add_string(top, "model", cost->model->name);
     json_add_string(top, "calibration", cost->calib->name);
     json_add_string(top, "device", cost->calib->device.name);
-    add_settings(sharding_params, &cost->sharding, json_add_object(top, "sharding"));
-    add_settings(cost_params, settings, json_add_object(top, "settings"));
+    config_write_table(sharding_params, &cost->sharding, json_add_object(top, "sharding"));
+    config_write_table(cost_params, settings, json_add_object(top, "settings"));
     struct json *list = json_add_array(top, "parts");
     for (size_t i = 0; i < parts->count; i++) {
         const struct cost_part *part = &parts->part[i];
@@ -345,8 +330,8 @@ int cmd_cost(int argc, char **argv)
         help(table);
         return EXIT_GOOD;
     }
-    bool as_json = strcmp(format, "json") == 0;
-    if (!as_json && strcmp(format, "table") != 0)
-        return say(EXIT_USAGE, "--format: table or json was expected, found '%s'", format);
+    bool as_json = false;
+    if (options_parse_json(format, &as_json, &err) != 0)
+        return say(EXIT_USAGE, "%s", err.text);
     return run(model, calib, as_json, &settings, &sharding);
 }

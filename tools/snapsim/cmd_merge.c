@@ -2,14 +2,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "sim/core/json.h"
 #include "sim/core/mem.h"
 #include "tools/snapsim/cells.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/packed.h"
+#include "tools/snapsim/results.h"
 #include "tools/snapsim/snapsim.h"
 #include "traces/lines.h"
 
@@ -87,27 +86,14 @@ static int take_line(struct merge *merge, const char *path, uint32_t number, con
     return result;
 }
 
-/* DIR stands for the results in it. */
-static char *results_path(const char *path)
-{
-    static const char *const names[] = {"results.jsonl", "results.jsonl.zst"};
-    struct stat status;
-    for (size_t i = 0; stat(path, &status) == 0 && S_ISDIR(status.st_mode) && i < 2; i++) {
-        struct text joined = {0};
-        text_printf(&joined, "%s/%s", path, names[i]);
-        if (access(joined.data, F_OK) == 0)
-            return joined.data;
-        text_close(&joined);
-    }
-    return mem_strdup(path);
-}
-
 static int take_part(struct merge *merge, const char *argument, struct err *err)
 {
     struct trace_lines *lines = NULL;
-    char *path = results_path(argument), *line = NULL;
+    char *path = NULL, *line = NULL;
     size_t length = 0;
-    int more = lines_open_file(&lines, path, err);
+    int more = results_find(argument, &path, err);
+    if (more == 0)
+        more = lines_open_file(&lines, path, err);
     if (more == 0)
         while ((more = lines_next(lines, &line, &length, err)) == 1)
             if ((more = take_line(merge, path, lines_number(lines), line, err)) != 0)

@@ -375,18 +375,7 @@ static void show_json(const struct model *model, const struct sharding *sharding
     struct json *top = json_new_object();
     json_add_u64(top, "schema", 1);
     model_to_json(model, json_add_object(top, "model"));
-    struct json *settings = json_add_object(top, "sharding");
-    for (const struct param *entry = sharding_params; entry->name; entry++) {
-        struct text value = {0};
-        param_print_value(entry, sharding, &value);
-        if (entry->type == PARAM_U64)
-            json_add_u64(settings, entry->name,
-                         entry->offset == offsetof(struct sharding, tp) ? sharding->tp
-                                                                        : sharding->dcp);
-        else
-            json_add_string(settings, entry->name, value.data);
-        text_close(&value);
-    }
+    config_write_table(sharding_params, sharding, json_add_object(top, "sharding"));
     sizes_json(sizes, model_page_tokens(sizes, align), json_add_object(top, "sizes"));
     json_print(top, true, out);
     text_printf(out, "\n");

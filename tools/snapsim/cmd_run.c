@@ -11,8 +11,12 @@
 #include "tools/snapsim/snapsim.h"
 #include "traces/synth.h"
 
+enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
+static const char *const formats[] = {"table", "json", "csv", NULL};
+
 struct run_flags {
-    const char *format, *config_path, *per_request, *timeline, *trace_format;
+    unsigned format;
+    const char *config_path, *per_request, *timeline, *trace_format;
 };
 
 /* What is written as the run goes, as CSV. */
@@ -206,9 +210,9 @@ static int run_and_print(const struct config *config, const struct run_flags *fl
         status = say(EXIT_FAILED, "%s", err.text);
         goto out;
     }
-    if (strcmp(flags->format, "json") == 0)
+    if (flags->format == FORMAT_JSON)
         print_json(&result, load->workload, &out);
-    else if (strcmp(flags->format, "csv") == 0)
+    else if (flags->format == FORMAT_CSV)
         print_csv(&result, &out);
     else
         print_table(&result, load->workload, &out);
@@ -223,13 +227,6 @@ out:
     text_close(&rows.timeline);
     text_close(&out);
     return status;
-}
-
-static int check_format(const char *format)
-{
-    if (strcmp(format, "table") == 0 || strcmp(format, "json") == 0 || strcmp(format, "csv") == 0)
-        return EXIT_GOOD;
-    return say(EXIT_USAGE, "--format: table, json or csv was expected, found '%s'", format);
 }
 
 /* Two passes over the command line: what --config says comes first, options change it. */
@@ -248,11 +245,12 @@ static int parse(struct options *options, struct run_flags *flags, int argc, cha
 
 int cmd_run(int argc, char **argv)
 {
-    struct run_flags flags = {.format = "table"};
+    struct run_flags flags = {.format = FORMAT_TABLE};
+    const char *format = "table";
     const struct flag table[] = {
         {"--config", "FILE", "settings from a result's JSON, or from an object of settings",
          &flags.config_path, NULL},
-        {"--format", "table|json|csv", "how to print the result", &flags.format, NULL},
+        {"--format", "table|json|csv", "how to print the result", &format, NULL},
         {"--per-request", "FILE", "also write one CSV line per request", &flags.per_request, NULL},
         {"--timeline", "FILE", "also write where the bytes are after each request, as CSV",
          &flags.timeline, NULL},
@@ -273,9 +271,8 @@ int cmd_run(int argc, char **argv)
         say((enum exit_status)status, "%s", err.text);
     else if (options.help)
         help(table);
-    else if ((status = check_format(flags.format)) != EXIT_GOOD)
-        ;
-    else if (settings_check(&config, &err) != 0)
+    else if (options_parse_choice(format, "--format", formats, &flags.format, &err) != 0 ||
+             settings_check(&config, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (load_open(&load, trace, flags.trace_format, &config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);

@@ -295,21 +295,6 @@ static void print_keys(const struct results *results, struct text *out)
 
 /* ---- the command ---- */
 
-static int find_word(const char *flag, const char *const *words, const char *word, unsigned *out)
-{
-    struct text known = {0};
-    for (*out = 0; words[*out]; (*out)++) {
-        if (strcmp(words[*out], word) == 0) {
-            text_close(&known);
-            return EXIT_GOOD;
-        }
-        text_printf(&known, "%s%s", *out ? ", " : "", words[*out]);
-    }
-    int status = say(EXIT_USAGE, "%s: one of %s was expected, found '%s'", flag, known.data, word);
-    text_close(&known);
-    return status;
-}
-
 enum table_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_MARKDOWN };
 
 static void print_pivot(const struct pivot *pivot, enum table_format format, bool best,
@@ -400,9 +385,10 @@ int cmd_table(int argc, char **argv)
         help(table);
     else if (path == NULL)
         status = say(EXIT_USAGE, "table: RESULTS was expected (snapsim table --help)");
-    else if (pivot_parse_aggregate(&flags.request.aggregate, flags.aggregate, &err) != 0)
+    else if (pivot_parse_aggregate(&flags.request.aggregate, flags.aggregate, &err) != 0 ||
+             options_parse_choice(flags.format, "--format", formats, &format, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
-    else if ((status = find_word("--format", formats, flags.format, &format)) == EXIT_GOOD)
+    else
         status = show(path, &flags, (enum table_format)format);
     words_close(&flags.where);
     return status;

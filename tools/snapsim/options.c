@@ -146,6 +146,31 @@ int options_parse_count(const char *text, const char *what, uint64_t most, uint6
     return 0;
 }
 
+int options_parse_choice(const char *text, const char *what, const char *const *words,
+                         unsigned *index, struct err *err)
+{
+    struct text known = {0};
+    for (*index = 0; words[*index] && strcmp(words[*index], text) != 0; ++*index)
+        text_printf(&known, "%s%s",
+                    *index == 0         ? ""
+                    : words[*index + 1] ? ", "
+                                        : " or ",
+                    words[*index]);
+    int result =
+        words[*index] ? 0 : err_set(err, "%s: %s was expected, found '%s'", what, known.data, text);
+    text_close(&known);
+    return result;
+}
+
+int options_parse_json(const char *text, bool *as_json, struct err *err)
+{
+    static const char *const words[] = {"table", "json", NULL};
+    unsigned index = 0;
+    int result = options_parse_choice(text, "--format", words, &index, err);
+    *as_json = index == 1;
+    return result;
+}
+
 void options_add_word(const char *word, struct text *out)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

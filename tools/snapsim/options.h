@@ -43,6 +43,13 @@ int options_parse(struct options *options, int argc, char **argv, struct err *er
 int options_parse_count(const char *text, const char *what, uint64_t most, uint64_t *value,
                         struct err *err) MUST_CHECK;
 
+/* Which of a list of words, ended by NULL, a text is; what names the option in err. */
+int options_parse_choice(const char *text, const char *what, const char *const *words,
+                         unsigned *index, struct err *err) MUST_CHECK;
+
+/* The same for the two formats that most commands have. */
+int options_parse_json(const char *text, bool *as_json, struct err *err) MUST_CHECK;
+
 /* Appends a blank and a word, quoted where a shell would read it as something else. */
 void options_add_word(const char *word, struct text *out);
 

@@ -171,8 +171,7 @@ static int read_all(struct results *results, struct trace_lines *lines, struct e
     return result;
 }
 
-/* The file that a path names: itself, or one of two in a directory. */
-static int find_file(const char *path, char **out, struct err *err)
+int results_find(const char *path, char **out, struct err *err)
 {
     static const char *const names[] = {"results.jsonl", "results.jsonl.zst"};
     struct stat status;
@@ -203,7 +202,7 @@ int results_open(struct results *out, const char *path, struct err *err)
 {
     *out = (struct results){0};
     struct trace_lines *lines = NULL;
-    if (find_file(path, &out->path, err) != 0 || lines_open_file(&lines, out->path, err) != 0)
+    if (results_find(path, &out->path, err) != 0 || lines_open_file(&lines, out->path, err) != 0)
         return -1;
     int result = read_all(out, lines, err);
     lines_close(lines);

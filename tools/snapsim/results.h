@@ -54,6 +54,9 @@ int results_open(struct results *out, const char *path, struct err *err) MUST_CH
 int results_open_memory(struct results *out, const char *path, const void *bytes, size_t length,
                         struct err *err) MUST_CHECK;
 
+/* The file that a path names: itself, or one of two in a directory. Free it in either case. */
+int results_find(const char *path, char **out, struct err *err) MUST_CHECK;
+
 /* Drops rows: keep[i] says whether row i stays. */
 void results_keep(struct results *results, const bool *keep);
 
