@@ -4,9 +4,9 @@ set -eu
 cat >trace.jsonl <<'END'
 {"id":"x","block_size":10,"hash_id_scope":"global","start":0,"requests":[
 END
-tr -d '\n' <trace.jsonl >head
+tr -d '\n' <trace.jsonl >opening
 {
-    cat head
+    cat opening
     printf '{"t":0,"in":100,"out":0,"hash_runs":[[1,10]]},'
     printf '{"t":10,"in":150,"out":0,"input_types":["tool_result"],"hash_runs":[[1,10],[20,5]]},'
     printf '{"t":40,"in":80,"out":0,"input_types":["text"],"hash_runs":[[1,5],[30,3]]},'
