@@ -106,7 +106,7 @@ demo: setup all ## the main job on a generated load: one table, two pictures
 	@tools/demo/demo.sh $(abspath build)
 
 bench: $(BUILD)/bench $(PROGRAM) ## speed and memory, as results/bench.md records them
-	@$(BUILD)/bench $(or $(SNAPSIM_SHARED),../shared)/traces $(BUILD) $(PROGRAM)
+	@$(BUILD)/bench $(or $(SNAPSIM_SHARED),../shared)/traces $(abspath $(BUILD)) $(PROGRAM)
 
 $(BUILD)/bench: $(BUILD)/tools/bench/bench.o $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
