@@ -3,7 +3,6 @@
  * from what is written of it, and whatever is computed of it must be a number. */
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,16 +11,7 @@
 #include "sim/model/calib.h"
 #include "sim/model/calib_band.h"
 #include "sim/model/model.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(bool holds, const char *what, const struct err *err)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "%s: %s\n", what, err->text);
-    abort();
-}
+#include "tests/fuzz_require.h"
 
 static void require_place(const struct err *err)
 {

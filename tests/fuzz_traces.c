@@ -1,25 +1,15 @@
 /* Reads arbitrary bytes as a trace, as both text formats and the compiled form, plain or zstd. What
  * is accepted must be a good workload, and must come back from each form it can be written in. */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "tests/fuzz_require.h"
 #include "traces/compiled.h"
 #include "traces/lines.h"
 #include "traces/open.h"
 #include "traces/write_coded.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(bool holds, const char *what, const struct err *err)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "%s: %s\n", what, err->text);
-    abort();
-}
 
 /* A number that could be a prompt of many tokens: the builder takes memory for every block, and a
  * fuzzer that finds prompts of 2^30 tokens only measures that. */

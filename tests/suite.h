@@ -4,6 +4,10 @@
 
 #include <check.h>
 
+/* Adds a loop test over every entry of an array. */
+#define SUITE_LOOP(tcase, test, table)                                                             \
+    tcase_add_loop_test(tcase, test, 0, sizeof(table) / sizeof *(table))
+
 /* Runs a suite, prints Check's closing line and returns main()'s status. */
 int suite_run(Suite *suite);
 

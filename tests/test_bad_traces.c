@@ -4,29 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/core/mem.h"
+#include "tests/inputs.h"
 #include "tests/suite.h"
 #include "traces/open.h"
-
-static const struct build_options plain_options;
-
-/* JSON with ' for ", so that it can be read here. */
-static char *unquote(const char *text)
-{
-    char *copy = mem_strdup(text);
-    for (char *c = copy; *c; c++)
-        *c = *c == '\'' ? '"' : *c;
-    return copy;
-}
-
-static int open_text(const char *text, const char *format, struct workload **out, struct err *err)
-{
-    char *content = unquote(text);
-    int result =
-        trace_open_memory("t.jsonl", content, strlen(content), &plain_options, format, out, err);
-    free(content);
-    return result;
-}
 
 struct bad {
     const char *format, *text, *message;
@@ -227,9 +207,9 @@ START_TEST(test_bad_input)
     const struct bad *bad = &bad_inputs[_i];
     struct workload *workload = NULL;
     struct err err = {"(it was accepted)"};
-    char *message = unquote(bad->message);
+    char *message = input_unquote(bad->message);
     /* Messages quote like JSON; the table has ' for both. */
-    ck_assert_int_eq(open_text(bad->text, bad->format, &workload, &err), -1);
+    ck_assert_int_eq(input_trace(bad->text, bad->format, &workload, &err), -1);
     for (char *c = err.text; *c; c++)
         *c = *c == '\'' ? '"' : *c;
     ck_assert_str_eq(err.text, message);

@@ -11,17 +11,10 @@
 #include "sim/model/calib.h"
 #include "sim/model/calib_band.h"
 #include "sim/model/calib_measured.h"
+#include "tests/inputs.h"
 #include "tests/suite.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-
-static struct calibration opened(const char *name)
-{
-    struct calibration calib;
-    struct err err = {""};
-    ck_assert_msg(calib_load(&calib, name, CALIB_TO_COST, &err) == 0, "%s", err.text);
-    return calib;
-}
 
 static const char *const names[] = {"h100", "h200"};
 
@@ -192,7 +185,7 @@ START_TEST(published_rows)
 {
     const struct row *row = &rows[_i / 2];
     int column = _i % 2;
-    struct calibration calib = opened(names[column]);
+    struct calibration calib = input_calib(names[column]);
     double error = percent(&calib, row, column);
     ck_assert_msg(fabs(error - row->error[column]) < 0.051,
                   "%s of %s: row %d: error %.2f%%, listed is %.1f%%",
@@ -209,7 +202,7 @@ END_TEST
 START_TEST(fit_quality_of_flash_kda)
 {
     static const double mean[2] = {3.4, 4.5}, most[2] = {9, 14};
-    struct calibration calib = opened(names[_i]);
+    struct calibration calib = input_calib(names[_i]);
     double sum = 0;
     int count = 0;
     for (int i = 0; i < COUNT(rows); i++) {
@@ -234,7 +227,7 @@ START_TEST(gdn_prefill_rows)
         uint64_t tokens;
         double least, most;
     } ranges[] = {{1024, 57, 60}, {4096, 200, 205}, {8192, 391, 418}, {32768, 1530, 1573}};
-    struct calibration calib = opened(names[_i]);
+    struct calibration calib = input_calib(names[_i]);
     for (int i = 0; i < COUNT(ranges); i++)
         for (uint64_t heads = 4; heads <= 64; heads *= 2) {
             struct calib_shape shape = calib_shape_of(CALIB_GDN_PREFILL);
@@ -300,7 +293,7 @@ static const struct coefficient {
 START_TEST(published_coefficients)
 {
     const struct coefficient *wanted = &coefficients[_i / 2];
-    struct calibration calib = opened(names[_i % 2]);
+    struct calibration calib = input_calib(names[_i % 2]);
     const struct calib_law *law = &calib.law[wanted->law];
     ck_assert(law->present);
     bool found = false;
@@ -330,7 +323,7 @@ static bool is_typed(enum calib_law_id law, const char *term)
  * that only published_coefficients can tell. */
 START_TEST(rows_tell_a_changed_law)
 {
-    struct calibration calib = opened(names[_i % 2]);
+    struct calibration calib = input_calib(names[_i % 2]);
     enum calib_law_id law = (enum calib_law_id)(_i / 2);
     for (size_t term = 0; term < calib_law_terms(law); term++) {
         bool any = false, told = false;
@@ -354,7 +347,7 @@ END_TEST
 /* The points that are built in are these rows, except three that beat the H100's memory. */
 START_TEST(points_are_the_rows)
 {
-    struct calibration calib = opened(names[_i]);
+    struct calibration calib = input_calib(names[_i]);
     int missing = 0;
     for (int r = 0; r < COUNT(rows); r++) {
         bool found = false;
@@ -401,7 +394,7 @@ END_TEST
 /* A decode of states in the L2 cache is no timing of the memory: 4.3, 3.4 us for 12.7 MB. */
 START_TEST(limits_of_points)
 {
-    struct calibration calib = opened("h100");
+    struct calibration calib = input_calib("h100");
     struct err err = {""};
     struct calib_point point = {.kernel = CALIB_KDA_DECODE};
     point.shape = calib_shape_of(point.kernel);
@@ -455,7 +448,7 @@ static const struct {
 
 START_TEST(limits_of_laws)
 {
-    struct calibration calib = opened("h200");
+    struct calibration calib = input_calib("h200");
     struct err err = {""};
     enum calib_law_id id = impossible[_i].law;
     struct calib_law law = calib.law[id];
@@ -476,7 +469,7 @@ END_TEST
 /* Whatever is built in keeps its device's limits, has sources and no measured value. */
 START_TEST(built_in)
 {
-    struct calibration calib = opened(calib_builtin_name((size_t)_i));
+    struct calibration calib = input_calib(calib_builtin_name((size_t)_i));
     struct err err = {""};
     for (int i = 0; i < CALIB_LAWS; i++) {
         enum calib_law_id id = (enum calib_law_id)i;
@@ -504,7 +497,7 @@ START_TEST(rows_of_h800_and_h20)
     static const char *const which[] = {"h800", "h20"};
     static const int outside[] = {0,
                                   1}; /* InferSim's GDN decode of one sequence, a floor of 74 us */
-    struct calibration calib = opened(which[_i]);
+    struct calibration calib = input_calib(which[_i]);
     int found = 0;
     for (size_t i = 0; i < calib.point_count; i++) {
         double us = 0, median = calib.point[i].us.median;
@@ -536,7 +529,7 @@ START_TEST(measured_names)
     for (const struct calib_measured *one = calib_measured; one->name; one++) {
         struct text name = {0};
         text_printf(&name, "%.*s" CALIB_MEASURED_SUFFIX, (int)strcspn(one->name, "."), one->name);
-        calib = opened(name.data);
+        calib = input_calib(name.data);
         ck_assert(calib.provenance == CALIB_MEASURED);
         calib_close(&calib);
         has_h200 |= strcmp(one->name, "h200.json") == 0;

@@ -5,30 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/core/mem.h"
+#include "tests/inputs.h"
+#include "tests/result_lines.h"
 #include "tests/suite.h"
 #include "tools/snapsim/compare.h"
-
-/* A line of results, with ' for ". */
-#define LINE(placement, capacity, seed, hit)                                                       \
-    "{'schema':1,'config':{'placement':'" placement                                                \
-    "','eviction':'lru:refresh=hit','capacity':'" capacity "','seed':" seed                        \
-    "},'trace':{'name':'t','sha256':'00','requests':10},"                                          \
-    "'model':{'snapshot_bytes':100,'kv_bytes_per_token':8},"                                       \
-    "'result':{'requests':10,'prompt_tokens':1000,'hit_tokens':" hit                               \
-    ",'hit_requests':4,'missed_new_tokens':200,'snapshots_taken':7,'peak_bytes':1048576,"          \
-    "'hit_ratio':0.5},'digest':'0x" hit "'}\n"
-#define FAILED(placement, capacity)                                                                \
-    "{'schema':1,'config':{'placement':'" placement "','capacity':'" capacity                      \
-    "','seed':1},'error':'it broke'}\n"
-
-static char *unquote(const char *text)
-{
-    char *copy = mem_strdup(text);
-    for (char *c = copy; *c; c++)
-        *c = *c == '\'' ? '"' : *c;
-    return copy;
-}
 
 static const struct {
     const char *tolerance; /* NULL: none */
@@ -92,7 +72,7 @@ static void write_files(struct files *files, const char *base, const char *now)
 {
     strcpy(files->base, "/tmp/snapsim-base-XXXXXX");
     strcpy(files->now, "/tmp/snapsim-now-XXXXXX");
-    char *paths[] = {files->base, files->now}, *texts[] = {unquote(base), unquote(now)};
+    char *paths[] = {files->base, files->now}, *texts[] = {input_unquote(base), input_unquote(now)};
     for (int i = 0; i < 2; i++) {
         int file = mkstemp(paths[i]);
         ck_assert_int_ge(file, 0);
@@ -206,13 +186,11 @@ START_TEST(worst_first)
 }
 END_TEST
 
-#define LOOP(tcase, test, table) tcase_add_loop_test(tcase, test, 0, sizeof table / sizeof *table)
-
 int main(void)
 {
     Suite *suite = suite_create("compare");
     TCase *tcase = tcase_create("all");
-    LOOP(tcase, tolerances, changes);
+    SUITE_LOOP(tcase, tolerances, changes);
     tcase_add_test(tcase, bad_tolerances);
     tcase_add_test(tcase, compares);
     tcase_add_test(tcase, compares_programs);

@@ -12,17 +12,10 @@
 #include "sim/model/cost.h"
 #include "sim/model/flops.h"
 #include "sim/model/presets.h"
+#include "tests/inputs.h"
 #include "tests/suite.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-
-static struct calibration opened(const char *name)
-{
-    struct calibration calib;
-    struct err err = {""};
-    ck_assert_msg(calib_load(&calib, name, CALIB_TO_COST, &err) == 0, "%s", err.text);
-    return calib;
-}
 
 /* settings as on the command line: "tp=8,kv-dtype=fp8" */
 static struct cost cost_of(const struct calibration *calib, const char *name, const char *settings)
@@ -57,7 +50,7 @@ static void is_near(uint64_t ns, double us, double tolerance)
 
 START_TEST(recurrent_k3)
 {
-    struct calibration calib = opened("h200");
+    struct calibration calib = input_calib("h200");
     struct cost cost = cost_of(&calib, "kimi-k3", "tp=8");
     const struct layer_group *kda = group_of(&cost, LAYER_KDA);
     struct cost_work work = {1, 8192, 0}, many = {64, 128, 100000};
@@ -83,7 +76,7 @@ END_TEST
 /* Half the state in bf16 is half the bytes of a decode; heads divide by tp. */
 START_TEST(recurrent_types)
 {
-    struct calibration calib = opened("h200");
+    struct calibration calib = input_calib("h200");
     struct cost wide = cost_of(&calib, "kimi-k3", "");
     struct cost half = cost_of(&calib, "kimi-k3", "state-dtype=bf16");
     const struct layer_group *kda = group_of(&wide, LAYER_KDA);
@@ -110,7 +103,7 @@ END_TEST
 
 START_TEST(mla_forms)
 {
-    struct calibration calib = opened("h200");
+    struct calibration calib = input_calib("h200");
     struct cost cost = cost_of(&calib, "kimi-k3", "tp=8");
     const struct layer_group *mla = group_of(&cost, LAYER_MLA);
     struct cost_work fresh = {1, 8192, 0}, later = {1, 8192, 131072};
@@ -140,7 +133,7 @@ END_TEST
 
 START_TEST(attention_decode)
 {
-    struct calibration h200 = opened("h200"), h100 = opened("h100");
+    struct calibration h200 = input_calib("h200"), h100 = input_calib("h100");
     struct cost tp8 = cost_of(&h200, "kimi-k3", "tp=8"), tp1 = cost_of(&h200, "kimi-k3", "");
     struct cost dcp = cost_of(&h200, "kimi-k3", "tp=8,dcp=8");
     struct cost older = cost_of(&h100, "kimi-k3", "");
@@ -158,7 +151,7 @@ START_TEST(attention_decode)
     is_near(cost_attention_decode(&qwen, group_of(&qwen, LAYER_GQA), 8, 8 * 4096),
             20 + 8 * 0.03 + 8 * (4096 * 4096.0 + 2 * 24 * 512) / 4.35e6, 1e-6);
     /* On an H20 64 heads wait for arithmetic too: 0.00191 us * 64 / 96 per token */
-    struct calibration h20 = opened("h20");
+    struct calibration h20 = input_calib("h20");
     struct cost slow = cost_of(&h20, "glm-5.3-flash", "");
     ck_assert_uint_gt(cost_attention_decode(&slow, group_of(&slow, LAYER_MLA), 1, 1000000),
                       1000000);
@@ -181,7 +174,7 @@ START_TEST(products)
                 {3584, 7168, 1, {21, 17}},      {3584, 7168, 4096, {296, 300}}};
     static const char *const names[] = {"h100", "h200"};
     for (int g = 0; g < 2; g++) {
-        struct calibration calib = opened(names[g]);
+        struct calibration calib = input_calib(names[g]);
         struct cost cost = cost_of(&calib, "kimi-k3", "tp=8");
         for (int i = 0; i < COUNT(rows); i++)
             is_near(cost_gemm(&cost, rows[i].m, rows[i].n, rows[i].k), rows[i].us[g], 0.20);
@@ -198,7 +191,7 @@ END_TEST
 /* 4.9: 56,171,520 B of a K3 snapshot at TP8. */
 START_TEST(snapshots)
 {
-    struct calibration h200 = opened("h200"), h100 = opened("h100");
+    struct calibration h200 = input_calib("h200"), h100 = input_calib("h100");
     struct cost cost = cost_of(&h200, "kimi-k3", "tp=8"), older = cost_of(&h100, "kimi-k3", "tp=8");
     is_near(cost_snapshot_copy(&cost), 28 + 3, 0.01);
     is_near(cost_snapshot_restore(&older), 39 + 3, 0.01);
@@ -223,7 +216,7 @@ END_TEST
  * and a conv window (27,648 B) is just below. */
 START_TEST(host_copies)
 {
-    struct calibration calib = opened("h200");
+    struct calibration calib = input_calib("h200");
     struct cost cost = cost_of(&calib, "kimi-k3", "tp=8");
     double kv = 8192 * 27648.0;
     is_near(cost_kv_host(&cost, 8192, 64, true), 3072 * 0.05 + kv / 52e3, 1e-6);
@@ -244,7 +237,7 @@ END_TEST
 START_TEST(every_preset)
 {
     static const char *const names[] = {"h200", "h100", "h800"};
-    struct calibration calib = opened(names[_i]);
+    struct calibration calib = input_calib(names[_i]);
     for (size_t i = 0; presets_at(i); i++) {
         struct cost cost = cost_of(&calib, presets_at(i)->name, "");
         for (size_t g = 0; g < presets_at(i)->group_count; g++) {
@@ -264,7 +257,7 @@ END_TEST
 
 START_TEST(missing_laws)
 {
-    struct calibration calib = opened("h20");
+    struct calibration calib = input_calib("h20");
     struct sharding sharding;
     struct cost cost;
     struct err err = {""};

@@ -9,6 +9,8 @@
 
 #include "policies/list.h"
 #include "sim/core/mem.h"
+#include "tests/inputs.h"
+#include "tests/result_lines.h"
 #include "tests/suite.h"
 #include "tools/snapsim/html.h"
 #include "tools/snapsim/pivot.h"
@@ -16,34 +18,13 @@
 #include "tools/snapsim/replay_file.h"
 #include "tools/snapsim/where.h"
 
-/* A line of results, with ' for ". */
-#define LINE(placement, capacity, seed, hit)                                                       \
-    "{'schema':1,'config':{'placement':'" placement                                                \
-    "','eviction':'lru:refresh=hit','capacity':'" capacity "','seed':" seed                        \
-    "},'trace':{'name':'t','sha256':'00','requests':10},"                                          \
-    "'model':{'snapshot_bytes':100,'kv_bytes_per_token':8},"                                       \
-    "'result':{'requests':10,'prompt_tokens':1000,'hit_tokens':" hit                               \
-    ",'hit_requests':4,'missed_new_tokens':200,'snapshots_taken':7,'peak_bytes':1048576,"          \
-    "'hit_ratio':0.5},'digest':'0x" hit "'}\n"
-#define FAILED(placement, capacity)                                                                \
-    "{'schema':1,'config':{'placement':'" placement "','capacity':'" capacity                      \
-    "','seed':1},'error':'it broke'}\n"
-
 static const char grid[] = LINE("turn:bounds=0", "64GiB", "1", "500")
     LINE("turn:bounds=0", "128GiB", "1", "600") LINE("fixed:interval=64", "64GiB", "1", "300")
         LINE("fixed:interval=64", "128GiB", "1", "700");
 
-static char *unquote(const char *text)
-{
-    char *copy = mem_strdup(text);
-    for (char *c = copy; *c; c++)
-        *c = *c == '\'' ? '"' : *c;
-    return copy;
-}
-
 static int open_text(struct results *results, const char *text, struct err *err)
 {
-    char *content = unquote(text);
+    char *content = input_unquote(text);
     int result = results_open_memory(results, "r.jsonl", content, strlen(content), err);
     free(content);
     return result;
@@ -120,7 +101,7 @@ START_TEST(reads_directories)
     struct text plain = {0}, packed = {0};
     text_printf(&plain, "%s/results.jsonl", directory);
     text_printf(&packed, "%s/results.jsonl.zst", directory);
-    char *content = unquote(grid);
+    char *content = input_unquote(grid);
     ck_assert_int_eq(results_open(&results, directory, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "a directory with results.jsonl or"));
     results_close(&results);
@@ -524,19 +505,17 @@ START_TEST(html)
 }
 END_TEST
 
-#define LOOP(tcase, test, table) tcase_add_loop_test(tcase, test, 0, sizeof table / sizeof *table)
-
 int main(void)
 {
     Suite *suite = suite_create("results");
     TCase *tcase = tcase_create("all");
-    LOOP(tcase, refuses, bad);
+    SUITE_LOOP(tcase, refuses, bad);
     tcase_add_test(tcase, reads_lines_and_documents);
     tcase_add_test(tcase, reads_directories);
-    LOOP(tcase, long_and_short, forms);
+    SUITE_LOOP(tcase, long_and_short, forms);
     tcase_add_test(tcase, keys);
-    LOOP(tcase, unknown_keys, wrong_keys);
-    LOOP(tcase, where, conditions);
+    SUITE_LOOP(tcase, unknown_keys, wrong_keys);
+    SUITE_LOOP(tcase, where, conditions);
     tcase_add_test(tcase, words_are_taken);
     tcase_add_test(tcase, varying);
     tcase_add_test(tcase, axis_of_many);

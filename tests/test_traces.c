@@ -7,6 +7,7 @@
 #include <zstd.h>
 
 #include "sim/core/mem.h"
+#include "tests/inputs.h"
 #include "tests/suite.h"
 #include "traces/compiled.h"
 #include "traces/lines.h"
@@ -16,29 +17,11 @@
 
 static const struct build_options plain_options;
 
-/* JSON with ' for ", so that it can be read here. */
-static char *unquote(const char *text)
-{
-    char *copy = mem_strdup(text);
-    for (char *c = copy; *c; c++)
-        *c = *c == '\'' ? '"' : *c;
-    return copy;
-}
-
-static int open_text(const char *text, const char *format, struct workload **out, struct err *err)
-{
-    char *content = unquote(text);
-    int result =
-        trace_open_memory("t.jsonl", content, strlen(content), &plain_options, format, out, err);
-    free(content);
-    return result;
-}
-
 static struct workload *must_open(const char *text)
 {
     struct workload *workload = NULL;
     struct err err = {""};
-    int result = open_text(text, NULL, &workload, &err);
+    int result = input_trace(text, NULL, &workload, &err);
     ck_assert_msg(result == 0, "%s", err.text);
     ck_assert_msg(workload_check(workload, &err) == 0, "%s", err.text);
     return workload;
@@ -133,7 +116,7 @@ START_TEST(test_mooncake_fields)
     ck_assert_uint_eq(workload->prompt_tokens, 2100);
     ck_assert(!workload->partial_blocks_kept);
     workload_close(workload);
-    char *content = unquote(text);
+    char *content = input_unquote(text);
     struct err err;
     ck_assert_int_eq(trace_open_memory("t", content, strlen(content), &keep, M, &workload, &err),
                      0);
@@ -231,7 +214,7 @@ static void must_equal(const struct text *a, const struct text *b)
 
 START_TEST(test_all_forms_are_equal)
 {
-    char *content = unquote(sample);
+    char *content = input_unquote(sample);
     const size_t length = strlen(content), half = length / 2;
     static const char skippable[] = "\x53\x2a\x4d\x18\x03\0\0\0abc";
     struct text plain = read_back("dir/t.jsonl", content, length);
@@ -298,7 +281,7 @@ static void must_fail(const void *bytes, size_t length, const struct build_optio
 
 START_TEST(test_damaged_zstd)
 {
-    char *content = unquote(GOOD GOOD GOOD);
+    char *content = input_unquote(GOOD GOOD GOOD);
     struct text whole = packed(content, strlen(content));
     must_fail(whole.data, whole.length - 1, &plain_options,
               "t:1: truncated zstd data: the file ends inside a frame");
@@ -320,7 +303,7 @@ END_TEST
 
 START_TEST(test_damaged_compiled)
 {
-    char *content = unquote(sample);
+    char *content = input_unquote(sample);
     struct text good = read_back("t", content, strlen(content)), bad = {0};
     const struct build_options drop = {.drop_replies = true}, keep = {.keep_partial_blocks = true};
     must_fail(good.data, good.length, &drop,

@@ -5,6 +5,7 @@
 # Chromium prints the page as it is after its scripts (--dump-dom), what they say on the console, and
 # a log of every request. The clicks are made by a script behind the page's own, in a copy.
 set -eu
+. "$ROOT/tests/expect.sh"
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
 if [ -z "$browser" ]; then
     echo "chromium is not there"
@@ -14,10 +15,6 @@ if ! command -v gnuplot >/dev/null; then
     echo "gnuplot is not there"
     exit 77
 fi
-fail() {
-    echo "report in a browser: $*"
-    exit 1
-}
 export HOME="$PWD"
 
 # browse PAGE: the page afterwards, in PAGE.dom; console and requests in PAGE.log and PAGE.net. The

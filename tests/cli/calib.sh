@@ -1,19 +1,6 @@
 # Calibrations and costs on the command line: what is printed, what is refused, and the statuses.
 set -eu
-fails() { # status, words that stderr must hold, then the command
-    status=$1 words=$2
-    shift 2
-    code=0
-    "$SNAPSIM" "$@" >stdout 2>stderr || code=$?
-    if [ "$code" != "$status" ] || ! grep -qF -- "$words" stderr || [ -s stdout ]; then
-        echo "snapsim $*: status $code, $(cat stderr stdout)"
-        exit 1
-    fi
-    if grep -qv '^snapsim: ' stderr; then
-        echo "snapsim $*: stderr without prefix: $(cat stderr)"
-        exit 1
-    fi
-}
+. "$ROOT/tests/expect.sh"
 says() { # words that stdout must hold, then a command that must succeed
     words=$1
     shift

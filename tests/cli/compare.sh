@@ -1,13 +1,10 @@
 # snapsim compare: the gate in front of a change. 0 equal, 3 differs, 1 failed, 2 usage.
 set -eu
+. "$ROOT/tests/expect.sh"
 cat >sweep.json <<'END'
 {"name": "gate", "trace": {"conversations": 30}, "placement": ["none", "turn", "fixed:4096"],
  "capacity": ["32GiB", "256GiB"]}
 END
-fail() {
-    echo "compare: $*"
-    exit 1
-}
 status() { # status EXPECTED COMMAND...: its output in found
     expected=$1
     shift

@@ -1,13 +1,10 @@
 # snapsim plot: every kind as PDF, SVG and PNG, from any directory; none is empty.
 set -eu
+. "$ROOT/tests/expect.sh"
 if ! command -v gnuplot >/dev/null; then
     echo "gnuplot is not there"
     exit 77
 fi
-fail() {
-    echo "plot: $*"
-    exit 1
-}
 cat >sweep.json <<'END'
 {"name": "plot", "trace": {"conversations": 30},
  "placement": ["none", "turn", "fixed:512", "fixed:4096"], "capacity": ["32GiB", "256GiB", "1TiB"]}
@@ -76,14 +73,6 @@ cmp pipe hit-rate.csv
 wait
 [ -p pipe ] || fail "the pipe was replaced"
 
-status() { # status EXPECTED MESSAGE COMMAND...
-    expected=$1 words=$2
-    shift 2
-    found=0
-    "$@" >/dev/null 2>message || found=$?
-    [ "$found" = "$expected" ] || fail "$*: status $found, not $expected"
-    grep -q -- "$words" message || fail "$*: $(cat message)"
-}
 status 2 "did you mean 'heatmap'" "$SNAPSIM" plot heat-map out -o x.png
 status 2 'ends in .pdf, .svg or .png' "$SNAPSIM" plot misses out -o x.jpeg
 status 2 'LOW:HIGH was expected' "$SNAPSIM" plot hit-rate out -o x.png --range 1

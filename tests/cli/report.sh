@@ -1,14 +1,11 @@
 # snapsim report: one page, and a sweep file in it that makes the same results again. What a browser
 # makes of it: tests/browser/report.sh.
 set -eu
+. "$ROOT/tests/expect.sh"
 if ! command -v gnuplot >/dev/null; then
     echo "gnuplot is not there"
     exit 77
 fi
-fail() {
-    echo "report: $*"
-    exit 1
-}
 "$SNAPSIM" trace generate -o load.jsonl --conversations 30 --seed 5
 cat >sweep.json <<'END'
 {"name": "a <b> & c", "trace": "load.jsonl", "placement": ["none", "turn", "fixed:4096"],
@@ -53,14 +50,6 @@ printf '{"trace": "load", "placement": ["turn", "none"], "capacity": ["32GiB", "
 grep -q 'the mean over all seeds' seeds.html || fail "seeds"
 grep -q 'could not be drawn' seeds.html page.html all.html one.html && fail "a figure is missing"
 
-status() { # status EXPECTED MESSAGE COMMAND...
-    expected=$1 words=$2
-    shift 2
-    found=0
-    "$@" >/dev/null 2>message || found=$?
-    [ "$found" = "$expected" ] || fail "$*: status $found, not $expected"
-    grep -q -- "$words" message || fail "$*: $(cat message)"
-}
 status 2 'RESULTS and -o FILE.html' "$SNAPSIM" report out
 status 2 "did you mean 'peak_bytes'" "$SNAPSIM" report out -o x.html --value peak_byte
 status 1 'No such file' "$SNAPSIM" report missing -o x.html

@@ -1,14 +1,11 @@
 # snapsim table: a sweep as a table, without any script.
 set -eu
+. "$ROOT/tests/expect.sh"
 cat >sweep.json <<'END'
 {"name": "table", "trace": {"conversations": 30}, "placement": ["none", "turn", "fixed:4096"],
  "capacity": ["32GiB", "256GiB"]}
 END
 "$SNAPSIM" sweep sweep.json --output out
-fail() {
-    echo "table: $*"
-    exit 1
-}
 expect() { # expect FILE LINE...
     file=$1
     shift
@@ -68,14 +65,6 @@ grep -q 'several results differ in hit_ratio, and in capacity: name that with --
 "$SNAPSIM" table out --rows placement --columns none --aggregate max --format csv >most
 "$SNAPSIM" table out --rows placement --where capacity=256GiB --format csv | cmp - most
 
-status() { # status EXPECTED MESSAGE COMMAND...
-    expected=$1 words=$2
-    shift 2
-    found=0
-    "$@" >/dev/null 2>message || found=$?
-    [ "$found" = "$expected" ] || fail "$*: status $found, not $expected"
-    grep -q -- "$words" message || fail "$*: $(cat message)"
-}
 status 2 "did you mean 'placement'" "$SNAPSIM" table out --rows placment
 status 2 "did you mean 'hit_ratio'" "$SNAPSIM" table out --value hit_ration
 status 2 'placement has: none, turn, fixed:4096' "$SNAPSIM" table out --where placement=trun

@@ -1,15 +1,6 @@
 # What users type wrong is named, with what is near to it; statuses are those of the manual.
 set -eu
-fails() { # status, words that stderr must hold, then the command
-    status=$1 words=$2
-    shift 2
-    code=0
-    "$SNAPSIM" "$@" >stdout 2>stderr || code=$?
-    if [ "$code" != "$status" ] || ! grep -qF -- "$words" stderr || [ -s stdout ]; then
-        echo "snapsim $*: status $code, $(cat stderr stdout)"
-        exit 1
-    fi
-}
+. "$ROOT/tests/expect.sh"
 fails 2 "did you mean 'run'?" rum
 fails 2 "did you mean 'capacity'?" run --capactiy 1GiB
 fails 2 "unknown option '--zzzzzz'" run --zzzzzz 1

@@ -1,0 +1,17 @@
+/* inputs.h - what several tests read: text with ' for ", traces and calibrations. */
+#ifndef SNAPSIM_INPUTS_H
+#define SNAPSIM_INPUTS_H
+
+#include "sim/model/calib.h"
+#include "traces/open.h"
+
+/* A copy of text with each ' made a ", so that JSON can be read in C; the caller frees it. */
+char *input_unquote(const char *text);
+
+/* Opens text, with ' for ", as the trace "t.jsonl"; format and the rest as trace_open_memory. */
+int input_trace(const char *text, const char *format, struct workload **out, struct err *err);
+
+/* The calibration of that name, to cost with; the test fails if it does not load. */
+struct calibration input_calib(const char *name);
+
+#endif
