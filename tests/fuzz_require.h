@@ -2,6 +2,7 @@
 #ifndef SNAPSIM_FUZZ_REQUIRE_H
 #define SNAPSIM_FUZZ_REQUIRE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
