@@ -271,15 +271,21 @@ static uint32_t age_of_place(const struct page_model *model, uint32_t place)
     return newest;
 }
 
-/* The age of the place that nobody uses now and that was used longest ago; NOBODY without one. */
-static uint32_t oldest_age(const struct page_model *model)
+/* Of the places that nobody uses now, the one that was used longest ago; of equals one with KV, then
+ * the first. class_ 0: of either class. NOBODY without one. */
+static uint32_t oldest_place(const struct page_model *model, int class_)
 {
-    uint32_t oldest = NOBODY;
-    for (uint32_t i = 0; i < model->place_count; i++) {
-        uint32_t age = age_of_place(model, i);
-        if (model->places[i].class_ != 0 && age < model->now && age < oldest)
-            oldest = age;
-    }
+    uint32_t oldest = NOBODY, oldest_age = model->now;
+    for (int each = KV; each <= STATE; each++)
+        for (uint32_t i = 0; i < model->place_count; i++) {
+            if (model->places[i].class_ != each || (class_ != 0 && class_ != each))
+                continue;
+            uint32_t age = age_of_place(model, i);
+            if (age < oldest_age) {
+                oldest_age = age;
+                oldest = i;
+            }
+        }
     return oldest;
 }
 
@@ -317,15 +323,13 @@ void ref_pages_compare_shortage(const struct page_model *model, struct memory_ne
     bool room = new_slabs(model, need, !model->fresh_first) <= model->slabs - in_use(model);
     bool one_list =
         model->unit_bytes[KV] == model->slab_bytes && model->unit_bytes[STATE] == model->slab_bytes;
-    if (model->fresh_first && !room && oldest_age(model) == NOBODY && !one_list)
+    if (model->fresh_first && !room && oldest_place(model, 0) == NOBODY && !one_list)
         room = fits_by_step_4(model, need);
     expect(is_short == !room);
     if (!is_short || shortage->place == 0)
         return;
-    uint32_t age = age_of_place(model, shortage->place - 1);
-    expect(age < model->now);
-    if (model->fresh_first)
-        expect(age == oldest_age(model));
+    int class_ = model->fresh_first ? 0 : model->places[shortage->place - 1].class_;
+    expect(shortage->place - 1 == oldest_place(model, class_));
 }
 
 bool ref_pages_two_ends_fit(const struct page_model *model, const struct memory *memory,

@@ -61,8 +61,8 @@ static bool falls_short(struct memory *memory, struct memory_need need,
     if (mine == SLAB_KV)
         shortage->kv_pages = units[SLAB_KV] - kv_units;
     uint32_t own = slab_oldest(slabs, mine), oldest = slab_oldest(slabs, other);
-    bool older = oldest != SLAB_NONE &&
-                 (own == SLAB_NONE || slabs->slabs[oldest].key < slabs->slabs[own].key);
+    bool older =
+        oldest != SLAB_NONE && (own == SLAB_NONE || slab_age(slabs, oldest) < slab_age(slabs, own));
     slabs->pressure[mine] = older ? slabs->pressure[mine] + 1 : 0;
     if (slabs->pressure[mine] > elastic->hysteresis || (older && own == SLAB_NONE)) {
         shortage->place = oldest + 1;

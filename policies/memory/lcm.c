@@ -8,7 +8,7 @@
  *   1. a free one in the large page that this request began;
  *   2. a fresh large page;
  *   3. a large page that nobody uses now, emptied of all that is in it: the one whose newest small
- *      page was used longest ago;
+ *      page was used longest ago (KV before states);
  *   4. a free one in any large page of the kind;
  *   5. one small page of the kind, evicted by the policy.
  *
@@ -80,7 +80,7 @@ static uint32_t oldest_large_page(struct slabs *slabs)
     uint32_t kv = slab_oldest(slabs, SLAB_KV), state = slab_oldest(slabs, SLAB_STATE);
     if (kv == SLAB_NONE || state == SLAB_NONE)
         return kv == SLAB_NONE ? state : kv;
-    return slabs->slabs[kv].key <= slabs->slabs[state].key ? kv : state;
+    return slab_age(slabs, kv) <= slab_age(slabs, state) ? kv : state;
 }
 
 /* What a request cannot place by steps 1, 2 and 4, KV before states; PART_ANY if nothing. */

@@ -21,6 +21,13 @@ static uint32_t snapshot_holder(const struct memory *memory, uint32_t snapshot)
     return 1 + memory->workload->node_count + snapshot;
 }
 
+/* Makes the arrays by holder reach so far. */
+static void reach(struct slabs *slabs, size_t count)
+{
+    slabs->tops = mem_grow_zeroed(slabs->tops, &slabs->tops_capacity, count, sizeof *slabs->tops);
+    slabs->ages = mem_grow_zeroed(slabs->ages, &slabs->ages_capacity, count, sizeof *slabs->ages);
+}
+
 int slab_open(struct memory *memory, struct err *err)
 {
     struct slabs *slabs = memory->state;
@@ -40,6 +47,7 @@ int slab_open(struct memory *memory, struct err *err)
         return err_set(err, "memory '%s': slabs of %llu bytes are too small for the capacity", name,
                        (unsigned long long)slabs->slab_bytes);
     slabs->free_slabs = slabs->total;
+    reach(slabs, 1 + (size_t)memory->workload->node_count);
     return 0;
 }
 
@@ -51,7 +59,7 @@ void slab_fini(struct memory *memory)
     free(slabs->tops);
     free(slabs->ages);
     for (int i = 0; i < SLAB_CLASSES; i++)
-        free(slabs->heaps[i].slabs);
+        free(slabs->heaps[i].entries);
 }
 
 void slab_units(const struct slabs *slabs, struct memory_need need, uint64_t *units)
@@ -81,67 +89,95 @@ bool slab_fits_empty(const struct memory *memory, struct memory_need need)
 
 /* ---- the heap of a class ---- */
 
-static void put_at(struct slabs *slabs, struct slab_heap *heap, size_t at, uint32_t slab)
+static uint32_t age_in(uint64_t entry)
 {
-    heap->slabs[at] = slab;
-    slabs->slabs[slab].at = (uint32_t)at;
+    return (uint32_t)(entry >> 32);
 }
 
-/* Puts a slab where its key belongs, from a place that is its to fill. */
-static void settle(struct slabs *slabs, struct slab_heap *heap, size_t at, uint32_t slab)
+static uint32_t slab_in(uint64_t entry)
 {
-    uint32_t key = slabs->slabs[slab].key;
-    for (; at > 0 && key < slabs->slabs[heap->slabs[(at - 1) / 2]].key; at = (at - 1) / 2)
-        put_at(slabs, heap, at, heap->slabs[(at - 1) / 2]);
+    return (uint32_t)entry;
+}
+
+static void put_at(struct slabs *slabs, struct slab_heap *heap, size_t at, uint64_t entry)
+{
+    heap->entries[at] = entry;
+    slabs->slabs[slab_in(entry)].at = (uint32_t)at;
+}
+
+/* Puts an entry where it belongs, from a place that is its to fill. */
+static void settle(struct slabs *slabs, struct slab_heap *heap, size_t at, uint64_t entry)
+{
+    for (; at > 0 && entry < heap->entries[(at - 1) / 2]; at = (at - 1) / 2)
+        put_at(slabs, heap, at, heap->entries[(at - 1) / 2]);
     for (size_t child = 2 * at + 1; child < heap->count; child = 2 * at + 1) {
-        if (child + 1 < heap->count &&
-            slabs->slabs[heap->slabs[child + 1]].key < slabs->slabs[heap->slabs[child]].key)
+        if (child + 1 < heap->count && heap->entries[child + 1] < heap->entries[child])
             child++;
-        if (slabs->slabs[heap->slabs[child]].key >= key)
+        if (heap->entries[child] > entry)
             break;
-        put_at(slabs, heap, at, heap->slabs[child]);
+        put_at(slabs, heap, at, heap->entries[child]);
         at = child;
     }
-    put_at(slabs, heap, at, slab);
+    put_at(slabs, heap, at, entry);
 }
 
 static void heap_enter(struct slabs *slabs, struct slab_heap *heap, uint32_t slab)
 {
-    heap->slabs = mem_grow(heap->slabs, &heap->capacity, heap->count + 1, sizeof *heap->slabs);
-    settle(slabs, heap, heap->count++, slab);
+    heap->entries =
+        mem_grow(heap->entries, &heap->capacity, heap->count + 1, sizeof *heap->entries);
+    settle(slabs, heap, heap->count++, (uint64_t)slabs->now << 32 | slab);
 }
 
 static void heap_leave(struct slabs *slabs, struct slab_heap *heap, uint32_t slab)
 {
     size_t at = slabs->slabs[slab].at;
-    uint32_t last = heap->slabs[--heap->count];
-    if (last != slab)
+    uint64_t last = heap->entries[--heap->count];
+    if (at < heap->count)
         settle(slabs, heap, at, last);
+}
+
+static uint32_t age_of_holder(const struct slabs *slabs, uint32_t holder)
+{
+    return holder == HOLDER_LIVE ? UINT32_MAX : slabs->ages[holder];
 }
 
 static uint32_t age_of(const struct slabs *slabs, const struct slab *slab)
 {
     uint32_t newest = 0;
     for (uint32_t link = slab->runs; link; link = slabs->runs[link - 1].next) {
-        uint32_t holder = slabs->runs[link - 1].holder;
-        uint32_t age = holder == HOLDER_LIVE ? UINT32_MAX : slabs->ages[holder];
+        uint32_t age = age_of_holder(slabs, slabs->runs[link - 1].holder);
         newest = age > newest ? age : newest;
     }
     return newest;
+}
+
+/* A holder has left a slab: if none newer is known there, the slab may have got older. */
+static void without_holder(struct slabs *slabs, uint32_t slab, uint32_t holder)
+{
+    struct slab_heap *heap = &slabs->heaps[slabs->slabs[slab].class_];
+    size_t at = slabs->slabs[slab].at;
+    uint32_t known = age_in(heap->entries[at]);
+    if (known > 0 && age_of_holder(slabs, holder) >= known)
+        settle(slabs, heap, at, slab);
 }
 
 uint32_t slab_oldest(struct slabs *slabs, enum slab_class class_)
 {
     struct slab_heap *heap = &slabs->heaps[class_];
     while (heap->count > 0) {
-        uint32_t top = heap->slabs[0];
-        uint32_t age = age_of(slabs, &slabs->slabs[top]);
-        if (age == slabs->slabs[top].key)
-            return age < slabs->now ? top : SLAB_NONE;
-        slabs->slabs[top].key = age;
-        settle(slabs, heap, 0, top);
+        uint64_t top = heap->entries[0];
+        uint32_t age = age_of(slabs, &slabs->slabs[slab_in(top)]);
+        if (age == age_in(top))
+            return age < slabs->now ? slab_in(top) : SLAB_NONE;
+        settle(slabs, heap, 0, (uint64_t)age << 32 | slab_in(top));
     }
     return SLAB_NONE;
+}
+
+uint32_t slab_age(const struct slabs *slabs, uint32_t slab)
+{
+    const struct slab *here = &slabs->slabs[slab];
+    return age_in(slabs->heaps[here->class_].entries[here->at]);
 }
 
 /* ---- slabs and their units ---- */
@@ -185,7 +221,6 @@ static uint32_t begin_slab(struct memory *memory, enum slab_class class_)
     struct slab *here = &slabs->slabs[slab];
     memory->moved_places += here->last_class != SLAB_FREE && here->last_class != class_;
     here->class_ = here->last_class = (uint8_t)class_;
-    here->key = slabs->now;
     if (slabs->total != UNITS_UNLIMITED)
         slabs->free_slabs--;
     slabs->held_slabs[class_]++;
@@ -212,17 +247,8 @@ static void end_slab(struct slabs *slabs, uint32_t slab)
     slabs->free_slab = slab + 1;
 }
 
-/* Makes the arrays by holder reach to one. */
-static void reach(struct slabs *slabs, uint32_t holder)
-{
-    size_t count = (size_t)holder + 1;
-    slabs->tops = mem_grow_zeroed(slabs->tops, &slabs->tops_capacity, count, sizeof *slabs->tops);
-    slabs->ages = mem_grow_zeroed(slabs->ages, &slabs->ages_capacity, count, sizeof *slabs->ages);
-}
-
 static void push_run(struct slabs *slabs, uint32_t holder, uint32_t slab, uint32_t count)
 {
-    reach(slabs, holder);
     uint32_t *top = &slabs->tops[holder];
     if (*top && slabs->runs[*top - 1].slab == slab) {
         slabs->runs[*top - 1].count += count;
@@ -259,8 +285,6 @@ static void pop_run(struct slabs *slabs, uint32_t holder)
     slabs->tops[holder] = gone->below;
     gone->next = slabs->free_run;
     slabs->free_run = run + 1;
-    slab->key = 0; /* it may have got older */
-    settle(slabs, &slabs->heaps[slab->class_], slab->at, (uint32_t)(slab - slabs->slabs));
 }
 
 static bool has_room(const struct slabs *slabs, uint32_t link, enum slab_class class_)
@@ -298,7 +322,6 @@ static void count_used(struct memory *memory)
 static void take(struct memory *memory, uint32_t holder, enum slab_class class_, uint64_t units)
 {
     struct slabs *slabs = memory->state;
-    reach(slabs, holder);
     slabs->ages[holder] = slabs->now;
     while (units > 0) {
         uint32_t slab = next_slab(memory, class_);
@@ -319,7 +342,6 @@ static void take(struct memory *memory, uint32_t holder, enum slab_class class_,
 static uint64_t give(struct memory *memory, uint32_t holder, uint64_t units)
 {
     struct slabs *slabs = memory->state;
-    reach(slabs, holder);
     while (units > 0 && slabs->tops[holder]) {
         struct slab_run *run = &slabs->runs[slabs->tops[holder] - 1];
         uint32_t slab = run->slab;
@@ -330,12 +352,15 @@ static uint64_t give(struct memory *memory, uint32_t holder, uint64_t units)
         units -= count;
         here->used -= count;
         slabs->free_units[here->class_] += count;
-        if (run->count == 0)
-            pop_run(slabs, holder);
         if (was_full)
             list_partial(slabs, slab);
+        if (run->count > 0)
+            break;
+        pop_run(slabs, holder);
         if (here->used == 0)
             end_slab(slabs, slab);
+        else
+            without_holder(slabs, slab, holder);
     }
     count_used(memory);
     return units;
@@ -363,6 +388,7 @@ static void pass_page(struct memory *memory, node_id from, node_id to)
     assert(run.count == 1 && run.below == 0);
     pop_run(slabs, node_holder(from));
     push_run(slabs, node_holder(to), run.slab, run.count);
+    without_holder(slabs, run.slab, node_holder(from));
 }
 
 void slab_kv_shrink(struct memory *memory, node_id node, uint64_t pages, bool gone)
@@ -372,8 +398,10 @@ void slab_kv_shrink(struct memory *memory, node_id node, uint64_t pages, bool go
 
 void slab_snapshot_add(struct memory *memory, uint32_t snapshot)
 {
-    const struct slabs *slabs = memory->state;
-    take(memory, snapshot_holder(memory, snapshot), SLAB_STATE, slabs->per_snapshot);
+    struct slabs *slabs = memory->state;
+    uint32_t holder = snapshot_holder(memory, snapshot);
+    reach(slabs, (size_t)holder + 1);
+    take(memory, holder, SLAB_STATE, slabs->per_snapshot);
 }
 
 void slab_snapshot_drop(struct memory *memory, uint32_t snapshot)
@@ -429,7 +457,6 @@ void slab_used(struct memory *memory, bool is_snapshot, uint32_t id)
 {
     struct slabs *slabs = memory->state;
     uint32_t holder = is_snapshot ? snapshot_holder(memory, id) : node_holder(id);
-    reach(slabs, holder);
     slabs->ages[holder] = slabs->now;
 }
 
@@ -468,7 +495,8 @@ int slab_check(const struct memory *memory, struct err *err)
         if (used != slab->used || used == 0 || used > slabs->per_slab[slab->class_])
             return err_set(err, "%s: slab %zu has %u units in use, its runs %llu",
                            memory->ops->plugin.name, i, slab->used, (unsigned long long)used);
-        if (slabs->heaps[slab->class_].slabs[slab->at] != i || slab->key > age_of(slabs, slab))
+        uint64_t entry = slabs->heaps[slab->class_].entries[slab->at];
+        if (slab_in(entry) != i || age_in(entry) > age_of(slabs, slab))
             return err_set(err, "%s: slab %zu has no place by its age", memory->ops->plugin.name,
                            i);
         held[slab->class_]++;

@@ -10,9 +10,9 @@
  * runs. A slab whose units are all free is of no class again.
  *
  * Age: a slab is as old as its newest holder, and a holder as the last request that used it. Slabs
- * in use stand in a heap per class by a key that is never above their age; it is made exact when it
- * comes up. What the running request uses has the newest age, so nothing of it is ever in a slab
- * that slab_oldest() names. */
+ * in use stand in a heap per class by an age that is never above their own; it is made exact when
+ * it comes up. Of equally old slabs the lower number is first. What the running request uses has
+ * the newest age, so nothing of it is ever in a slab that slab_oldest() names. */
 #ifndef SNAPSIM_SLAB_H
 #define SNAPSIM_SLAB_H
 
@@ -27,7 +27,7 @@ struct slab {
     uint32_t used;       /* units */
     uint32_t runs;       /* 1 + the first of them, or 0 */
     uint32_t next, prev; /* 1 + slab: with free units of its class; next also of the free ones */
-    uint32_t key, at;    /* in the heap of its class: not above its age, and the place */
+    uint32_t at;         /* its entry in the heap of its class */
     uint8_t class_, last_class;
 };
 
@@ -38,7 +38,7 @@ struct slab_run {
 };
 
 struct slab_heap {
-    uint32_t *slabs;
+    uint64_t *entries; /* smallest first: an age << 32, and the slab */
     size_t count, capacity;
 };
 
@@ -79,8 +79,11 @@ uint64_t slab_needed(const struct slabs *slabs, const uint64_t *units, const uin
 /* Units of both classes for a need. */
 void slab_units(const struct slabs *slabs, struct memory_need need, uint64_t *units);
 
-/* The slab of a class that was not used longest, if nothing in it is in use now; or SLAB_NONE. */
+/* The slab of a class that was used longest ago, if nothing in it is in use now; or SLAB_NONE. */
 uint32_t slab_oldest(struct slabs *slabs, enum slab_class class_);
+
+/* The last use of a slab that slab_oldest() has named, as 1 + arrival. */
+uint32_t slab_age(const struct slabs *slabs, uint32_t slab);
 
 /* The hooks of memory.h, all but falls_short. */
 bool slab_fits_empty(const struct memory *memory, struct memory_need need);

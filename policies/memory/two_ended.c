@@ -9,11 +9,10 @@
  * gap while there is room in holes: first that kind is dropped, then anything. With it, the last of
  * the other kind is moved into its lowest hole, as often as the gap needs it (moved_bytes). */
 #include <assert.h>
-#include <stdlib.h>
 
+#include "policies/memory/end.h"
 #include "policies/memory/forks.h"
 #include "policies/memory/pool.h"
-#include "sim/core/mem.h"
 #include "sim/core/units.h"
 
 struct two_ended {
@@ -26,25 +25,7 @@ static const struct param params[] = {
     PARAM_END,
 };
 
-/* A page of KV or a slot for a state; it lies on its holder's stack. Links are 1 + unit, or 0. */
-struct unit {
-    uint32_t holder, below, above;
-};
-
 enum { KV_END, STATE_END };
-
-struct end {
-    uint64_t unit_bytes;
-    uint64_t used;      /* units */
-    uint32_t extent;    /* units from this end up to the gap, holes included */
-    struct unit *units; /* by place, counted from this end */
-    size_t capacity;
-    uint64_t *taken; /* a bit for each */
-    size_t words;
-    size_t first_free_word; /* no hole below */
-    uint32_t *tops;         /* by holder: 1 + its last unit */
-    size_t tops_capacity;
-};
 
 struct ends {
     struct end ends[2];
@@ -66,17 +47,15 @@ static int init(struct memory *memory, struct err *err)
         memory->snapshot_bytes > memory->state_bytes ? memory->snapshot_bytes : memory->state_bytes;
     end_of(memory, KV_END)->unit_bytes = memory->page_tokens * memory->kv_bytes_per_token;
     end_of(memory, STATE_END)->unit_bytes = state;
+    end_reach(end_of(memory, KV_END), memory->workload->node_count);
+    end_reach(end_of(memory, STATE_END), 1 + HOLDER_LIVE);
     return 0;
 }
 
 static void fini(struct memory *memory)
 {
-    for (int i = KV_END; i <= STATE_END; i++) {
-        struct end *end = end_of(memory, i);
-        free(end->units);
-        free(end->taken);
-        free(end->tops);
-    }
+    end_fini(end_of(memory, KV_END));
+    end_fini(end_of(memory, STATE_END));
 }
 
 static bool compacts(const struct memory *memory)
@@ -140,110 +119,26 @@ static void count_used(struct memory *memory)
         memory->used_bytes += end_of(memory, i)->used * end_of(memory, i)->unit_bytes;
 }
 
-static bool is_taken(const struct end *end, uint32_t unit)
-{
-    return end->taken[unit / 64] >> (unit % 64) & 1;
-}
-
-/* The lowest unit that is free: a hole, or the first of the gap. */
-static uint32_t lowest_free(struct end *end)
-{
-    for (; end->first_free_word < end->words; end->first_free_word++) {
-        uint64_t free_bits = ~end->taken[end->first_free_word];
-        if (free_bits) {
-            uint32_t bit = (uint32_t)__builtin_ctzll(free_bits);
-            uint32_t unit = (uint32_t)(end->first_free_word * 64) + bit;
-            return unit < end->extent ? unit : end->extent;
-        }
-    }
-    return end->extent;
-}
-
-static void occupy(struct end *end, uint32_t unit)
-{
-    if (unit == end->extent)
-        end->extent++;
-    end->units = mem_grow(end->units, &end->capacity, end->extent, sizeof *end->units);
-    end->taken = mem_grow_zeroed(end->taken, &end->words, unit / 64 + 1, sizeof *end->taken);
-    end->taken[unit / 64] |= 1ull << (unit % 64);
-    end->used++;
-}
-
-static void vacate(struct end *end, uint32_t unit)
-{
-    end->taken[unit / 64] &= ~(1ull << (unit % 64));
-    end->used--;
-    if (unit / 64 < end->first_free_word)
-        end->first_free_word = unit / 64;
-    while (end->extent > 0 && !is_taken(end, end->extent - 1))
-        end->extent--;
-}
-
-static void reach(struct end *end, uint32_t holder)
-{
-    end->tops =
-        mem_grow_zeroed(end->tops, &end->tops_capacity, (size_t)holder + 1, sizeof *end->tops);
-}
-
-static void push(struct end *end, uint32_t holder, uint32_t unit)
-{
-    reach(end, holder);
-    end->units[unit] = (struct unit){.holder = holder, .below = end->tops[holder]};
-    if (end->tops[holder])
-        end->units[end->tops[holder] - 1].above = unit + 1;
-    end->tops[holder] = unit + 1;
-}
-
-static uint32_t pop(struct end *end, uint32_t holder)
-{
-    uint32_t unit = end->tops[holder] - 1;
-    end->tops[holder] = end->units[unit].below;
-    if (end->tops[holder])
-        end->units[end->tops[holder] - 1].above = 0;
-    return unit;
-}
-
-/* Moves the last unit of an end into its lowest hole. */
-static void move_last(struct memory *memory, struct end *end)
-{
-    uint32_t from = end->extent - 1, to = lowest_free(end);
-    assert(to < from && "bytes were free, so they are in holes");
-    end->units[to] = end->units[from];
-    const struct unit *moved = &end->units[to];
-    if (moved->below)
-        end->units[moved->below - 1].above = to + 1;
-    if (moved->above)
-        end->units[moved->above - 1].below = to + 1;
-    else
-        end->tops[moved->holder] = to + 1;
-    occupy(end, to);
-    vacate(end, from);
-    memory->moved_bytes += end->unit_bytes;
-}
-
 static void take(struct memory *memory, int which, uint32_t holder, uint64_t units)
 {
-    struct end *end = end_of(memory, which);
-    for (; units > 0; units--) {
-        uint32_t unit = lowest_free(end);
-        if (unit == end->extent)
-            while (gap(memory) < end->unit_bytes)
-                move_last(memory, end_of(memory, which == KV_END ? STATE_END : KV_END));
-        occupy(end, unit);
-        push(end, holder, unit);
+    struct end *end = end_of(memory, which), *other = end_of(memory, 1 - which);
+    while (units > 0) {
+        uint64_t room = gap(memory) / (end->unit_bytes ? end->unit_bytes : 1);
+        uint64_t taken = end_take(end, holder, units, room);
+        units -= taken;
+        if (taken == 0) {
+            end_compact(other);
+            memory->moved_bytes += other->unit_bytes;
+        }
     }
     count_used(memory);
 }
 
-/* Frees up to so many units of a holder; returns how many it had less. */
 static uint64_t give(struct memory *memory, int which, uint32_t holder, uint64_t units)
 {
-    struct end *end = end_of(memory, which);
-    reach(end, holder);
-    for (; units > 0 && end->tops[holder]; units--)
-        vacate(end, pop(end, holder));
+    uint64_t left = end_give(end_of(memory, which), holder, units);
     count_used(memory);
-    return units;
+    return left;
 }
 
 static uint64_t give_pages(struct memory *memory, node_id node, uint64_t pages)
@@ -254,15 +149,13 @@ static uint64_t give_pages(struct memory *memory, node_id node, uint64_t pages)
 static void pass_page(struct memory *memory, node_id from, node_id to)
 {
     struct end *end = end_of(memory, KV_END);
-    if (!end->tops[from])
-        return;
-    push(end, to, pop(end, from));
+    if (end->tops[from])
+        end_pass(end, from, to);
     assert(!end->tops[from]);
 }
 
 static void kv_grow(struct memory *memory, node_id node, uint64_t pages)
 {
-    reach(end_of(memory, KV_END), node);
     take(memory, KV_END, node, pages);
 }
 
@@ -273,6 +166,7 @@ static void kv_shrink(struct memory *memory, node_id node, uint64_t pages, bool 
 
 static void snapshot_add(struct memory *memory, uint32_t snapshot)
 {
+    end_reach(end_of(memory, STATE_END), (size_t)snapshot + 2);
     take(memory, STATE_END, 1 + snapshot, 1);
 }
 
@@ -305,23 +199,9 @@ static uint64_t unusable_bytes(const struct memory *memory, enum part part)
 
 static int check(const struct memory *memory, struct err *err)
 {
-    for (int i = KV_END; i <= STATE_END; i++) {
-        const struct end *end = end_of(memory, i);
-        uint64_t used = 0, stacked = 0;
-        for (uint32_t unit = 0; unit < end->words * 64; unit++)
-            used += is_taken(end, unit);
-        for (size_t holder = 0; holder < end->tops_capacity; holder++)
-            for (uint32_t link = end->tops[holder]; link; link = end->units[link - 1].below) {
-                if (!is_taken(end, link - 1) || end->units[link - 1].holder != holder)
-                    return err_set(err, "two-ended: unit %u is not its holder's", link - 1);
-                stacked++;
-            }
-        if (used != end->used || stacked != used || used > end->extent ||
-            (end->extent > 0 && !is_taken(end, end->extent - 1)))
-            return err_set(err, "two-ended: %llu units in use, counted %llu, held %llu",
-                           (unsigned long long)end->used, (unsigned long long)used,
-                           (unsigned long long)stacked);
-    }
+    if (end_check(end_of(memory, KV_END), err) != 0 ||
+        end_check(end_of(memory, STATE_END), err) != 0)
+        return -1;
     return memory->capacity_bytes == UNITS_UNLIMITED || gap(memory) <= memory->capacity_bytes
                ? 0
                : err_set(err, "two-ended: the ends overlap");
