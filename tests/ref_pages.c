@@ -271,8 +271,8 @@ static uint32_t age_of_place(const struct page_model *model, uint32_t place)
     return newest;
 }
 
-/* Of the places that nobody uses now, the one that was used longest ago; of equals one with KV, then
- * the first. class_ 0: of either class. NOBODY without one. */
+/* Of the places that nobody uses now, the one that was used longest ago; of equals one with KV,
+ * then the first. class_ 0: of either class. NOBODY without one. */
 static uint32_t oldest_place(const struct page_model *model, int class_)
 {
     uint32_t oldest = NOBODY, oldest_age = model->now;

@@ -284,13 +284,33 @@ static const struct replay_case coding_path = {
     {"capacity", "4TiB", "eviction", "lru:refresh=path", NULL},
     3,
     false};
-static const struct replay_case coding_equal = {
+static const struct replay_case coding_kept = {
     "kv-cache-tester/v8.jsonl.zst",
     {"memory", "equal", "capacity", "1TiB", "orphans", "keep", NULL},
     3,
     false};
 static const struct replay_case coding_fixed = {
     "kv-cache-tester/v8.jsonl.zst", {"placement", "fixed:64", "capacity", "1TiB", NULL}, 1, false};
+
+/* Every memory strategy with pages, at the default capacity and where little fits. */
+static void report_strategies(const struct bench *bench)
+{
+    static const char *const capacities[] = {"64GiB", "8GiB"};
+    for (size_t i = 0; memory_list[i]; i++) {
+        const char *name = memory_list[i]->name;
+        for (int c = 0; c < 2 && strcmp(name, "ideal") != 0; c++) {
+            const struct replay_case one = {
+                "kv-cache-tester/v8.jsonl.zst",
+                {"tp", "8", "kv-dtype", "fp8", "memory", name, "capacity", capacities[c], NULL},
+                3,
+                false};
+            char what[100];
+            snprintf(what, sizeof what, "coding, K3 TP8 fp8, turn, LRU, %s, %s", name,
+                     capacities[c]);
+            report(bench, what, "250", run_replay, &one, 5);
+        }
+    }
+}
 
 static void report_all(const struct bench *bench)
 {
@@ -307,7 +327,8 @@ static void report_all(const struct bench *bench)
     report(bench, "the same, 4 TiB", "50", run_replay, &coding_large, REPEATS);
     report(bench, "the same, 4 TiB, refresh=path", "50", run_replay, &coding_path, REPEATS);
     report(bench, "coding, K3, turn, LRU, equal pages, orphans kept, 1 TiB", "250", run_replay,
-           &coding_equal, REPEATS);
+           &coding_kept, REPEATS);
+    report_strategies(bench);
     report(bench, "coding, K3, fixed:64, LRU, ideal, 1 TiB", "-", run_replay, &coding_fixed, 3);
     report(bench, "48-cell Marconi sweep, load included", "1000", run_marconi, NULL, 3);
     report(bench, "1,000 cells of the coding trace, one thread", "-", run_sweep, "1", 1);

@@ -8,6 +8,9 @@
 # make writes results.jsonl.zst, the tables (.csv), the pictures (.svg, .png) and manifest.txt, which
 # says with which program, on which traces and by which command. check runs the sweep again and
 # compares it with results.jsonl.zst, exactly.
+#
+# A folder that needs more than one sweep has a make.sh instead, which makes its tables and pictures
+# in the folder that it lies in. check runs it in a copy and compares the tables, exactly.
 set -eu
 action=$1 snapsim=$2
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -59,12 +62,22 @@ make_figure() { # folder
     manifest "$1" >"$1/manifest.txt"
 }
 
-# A folder with more to it than one sweep makes itself, and is not checked: it takes minutes.
 for maker in results/*/make.sh; do
-    if [ "$action" = make ] && [ -f "$maker" ]; then
-        echo "${maker%/make.sh}"
-        sh "$maker" "$snapsim" "$(cd "$traces" && pwd)"
-    fi
+    folder=${maker%/make.sh}
+    [ -f "$maker" ] || continue
+    echo "$folder"
+    case $action in
+    make) sh "$maker" "$snapsim" "$(cd "$traces" && pwd)" ;;
+    check)
+        cp -r "$folder" "$scratch/again"
+        sh "$scratch/again/make.sh" "$snapsim" "$(cd "$traces" && pwd)"
+        for table in "$folder"/*.csv; do
+            diff "$table" "$scratch/again/${table##*/}" | head -n 10
+            cmp "$table" "$scratch/again/${table##*/}"
+        done
+        rm -r "$scratch/again"
+        ;;
+    esac
 done
 for sweep in results/*/sweep.json; do
     folder=${sweep%/sweep.json}
