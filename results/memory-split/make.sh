@@ -1,8 +1,9 @@
 #!/bin/sh
-# Makes this folder again (two minutes on two cores): make.sh SNAPSIM TRACES
+# Makes the tables and pictures of this folder, in a folder: make.sh SNAPSIM TRACES TARGET
+# A minute on two cores. To be run from the root of the source.
 set -eu
-snapsim=$1 traces=$2
-cd "$(dirname "$0")"
+snapsim=$1 traces=$2 target=$3
+here=results/memory-split
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 drifting=generated:conversations=2000,seed=1,coding_share=0.04,drift=1
@@ -17,21 +18,24 @@ split_evictions,split_uncached,quota_bytes,moved_bytes,moved_places,snapshots_ta
 snapshots_evicted "$@"
 }
 
-figure() { # trace, its name in the figure
-    table "$scratch/ratios.jsonl" --where "trace=$1" >"$scratch/one.csv"
-    gnuplot -e "csv='$scratch/one.csv'; name='$2'; out='ratios-$2.png'" ratios.gp
+ratios() { # trace, its name in the figure
+    table "$scratch/ratios.jsonl" --where "trace=$1" --where capacity=32GiB >"$scratch/one.csv"
+    gnuplot -e "csv = '$scratch/one.csv'; output = '$target/ratios-$2.png'; gib = 32; width = 7; \
+x_label = 'share of memory for states (static split)'; y_label = 'hit ratio'; \
+heading = '$2: Kimi K3 TP8, fp8 KV, turn, LRU, 32 GiB per GPU'" tools/plot/common.gp $here/ratios.gp
 }
 
 for sweep in ratios strategies strategies-qwen; do
-    "$snapsim" sweep $sweep.json -j "$(nproc)" --trace-dir "$traces" \
+    "$snapsim" sweep $here/$sweep.json -j "$(nproc)" --trace-dir "$traces" \
         --output "$scratch/$sweep.jsonl"
     table "$scratch/$sweep.jsonl" >"$scratch/$sweep.csv"
-    mv "$scratch/$sweep.csv" $sweep.csv
+    mv "$scratch/$sweep.csv" "$target/$sweep.csv"
 done
-figure v8 coding
-figure "$drifting" drifting
+ratios v8 coding
+ratios "$drifting" drifting
 for memory in lcm two-ended; do
     "$snapsim" run "$drifting" --tp 8 --kv-dtype fp8 --capacity 32GiB --memory $memory \
         --timeline "$scratch/timeline.csv" >/dev/null
-    gnuplot -e "csv='$scratch/timeline.csv'; out='timeline-drift-$memory.png'" timeline.gp
+    "$snapsim" plot timeline "$scratch/timeline.csv" --title "$memory, chats first, coding later" \
+        -o "$target/timeline-drift-$memory.png"
 done

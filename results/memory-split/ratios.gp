@@ -1,25 +1,23 @@
-# Hit rate over the share of memory that a fixed split gives to states; lines: the other strategies.
-# csv: one trace of ratios.csv; gnuplot -e "csv='FILE'; name='coding'; out='FILE.png'" ratios.gp
-set datafile separator ","
-set datafile columnheaders
-set terminal pngcairo size 1000,620 font "sans,11"
-set output out
-set title name . ", Kimi K3 TP8, fp8 KV, turn placement, 32 GiB per GPU" noenhanced
-set xlabel "share of memory for states (static split)"
-set ylabel "hit ratio"
-set key outside right
-set grid
+# ratios.gp - hit ratio over the share of memory that a fixed split gives to states; the lines are the
+# other strategies, which have no such share. After tools/plot/common.gp.
+#
+# CSV: the rows of one trace and one capacity of ratios.csv. gib: that capacity.
+only(wanted, value) = strcol("memory") eq wanted ? value : NaN
+share(name) = name eq "static" ? 0.5 : name[1:7] ne "static:" || name eq "static:best" ? NaN : \
+    real(name[8:*]) # without its ratio it is at the default
+names = "ideal two-ended:1 gcd max equal:0 elastic:64MiB two-ended lcm:0"
+shown = "ideal two-ended:compaction=1 gcd max equal elastic two-ended lcm"
+array Hits[words(names)]
+do for [i = 1:words(names)] {
+    stats csv using (only(word(names, i), column("hit_ratio"))) nooutput name "S"
+    Hits[i] = S_max
+}
 set xrange [0:1]
-set yrange [0.5:*]
-here(m) = strcol("capacity") eq "32GiB" && strcol("memory") eq m
-share(m) = strcol("capacity") eq "32GiB" && m[1:6] eq "static" && m ne "static:best" ? \
-    (m eq "static" ? 0.5 : real(m[8:*])) : NaN
-others = "ideal gcd equal:0 max lcm:0 two-ended elastic:64MiB"
-shown = "ideal gcd equal max lcm two-ended elastic"
-plot csv using (share(strcol("memory"))):"hit_ratio" \
-        with points pt 7 lc "black" title "static:ratio", \
-    csv using (here("static:best") ? column("quota_bytes") / 32.0 / 1024**3 : NaN):"hit_ratio" \
-        with points pt 5 ps 2 lc "red" title "static:best", \
-    for [i = 1:words(others)] csv \
-        using (0):(here(word(others, i)) ? column("hit_ratio") : NaN):(1):(0) \
-        with vectors nohead lw 2 dt i lc i title word(shown, i)
+set yrange [0:1]
+set key outside right center Left reverse
+plot for [i = 1:words(names)] Hits[i] linetype i \
+        title sprintf("%.1f %%  %s", 100 * Hits[i], word(shown, i)), \
+    csv using (share(strcol("memory"))):"hit_ratio" with points pointtype 7 pointsize 0.6 \
+        linecolor rgb "#222222" title "static:ratio", \
+    csv using (only("static:best", column("quota_bytes") / gib / 1024.0 ** 3)):"hit_ratio" \
+        with points pointtype 5 pointsize 1.1 linecolor rgb "#b0304a" title "static:best"

@@ -29,12 +29,8 @@ for kind in hit-rate misses heatmap; do
         picture $kind.$type
     done
 done
-cat >memory.csv <<'END'
-at_ns,kv_bytes,snapshot_bytes,live_bytes,padding_bytes,free_bytes
-0,0,0,0,0,68719476736
-60000000000,1073741824,2147483648,0,1048576,65497202688
-7200000000000,34359738368,21474836480,0,1048576,12883853312
-END
+"$SNAPSIM" run generated:conversations=20,seed=1 --capacity 8GiB --memory lcm --timeline memory.csv \
+    >/dev/null
 for type in pdf svg png; do
     "$SNAPSIM" plot timeline memory.csv -o timeline.$type
     picture timeline.$type

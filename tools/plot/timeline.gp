@@ -1,9 +1,9 @@
 # timeline.gp - memory over time, by what holds it, as stacked areas.
 #
-# CSV: at_ns, kv_bytes, snapshot_bytes, live_bytes, padding_bytes, free_bytes.
-parts = "kv_bytes snapshot_bytes live_bytes padding_bytes free_bytes"
-array Names[5] = ["KV pages", "snapshots", "live states", "padding", "free"]
-array Fills[5] = ["#1f4e8c", "#e8a33d", "#7fb8a4", "#c8500a", "#f2f2f2"]
+# CSV: at_ns, kv_bytes, snapshot_bytes, live_bytes, padding_bytes, external_bytes, free_bytes.
+parts = "kv_bytes snapshot_bytes live_bytes padding_bytes external_bytes free_bytes"
+array Names[6] = ["KV pages", "snapshots", "live states", "padding", "free, unusable", "free"]
+array Fills[6] = ["#1f4e8c", "#e8a33d", "#7fb8a4", "#c8500a", "#b8b8b8", "#f2f2f2"]
 
 stats csv using "at_ns" nooutput name "T"
 span_s = (T_max - T_min) / 1e9
@@ -16,7 +16,7 @@ upto(k) = (sum [j = 1:k] column(word(parts, j)))
 
 shown = ""
 top_bytes = 1
-do for [k = 5:1:-1] {
+do for [k = 6:1:-1] {
     stats csv using (column(word(parts, k))) nooutput name "S"
     if (S_max > 0) { shown = shown . sprintf("%d ", k) }
     stats csv using (upto(k)) nooutput name "S"

@@ -9,8 +9,8 @@
 # says with which program, on which traces and by which command. check runs the sweep again and
 # compares it with results.jsonl.zst, exactly.
 #
-# A folder that needs more than one sweep has a make.sh instead, which makes its tables and pictures
-# in the folder that it lies in. check runs it in a copy and compares the tables, exactly.
+# A folder that needs more than one sweep has a make.sh instead, which makes its tables and pictures:
+# make.sh SNAPSIM TRACES TARGET. check makes them elsewhere and compares the tables, exactly.
 set -eu
 action=$1 snapsim=$2
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -66,18 +66,17 @@ for maker in results/*/make.sh; do
     folder=${maker%/make.sh}
     [ -f "$maker" ] || continue
     echo "$folder"
-    case $action in
-    make) sh "$maker" "$snapsim" "$(cd "$traces" && pwd)" ;;
-    check)
-        cp -r "$folder" "$scratch/again"
-        sh "$scratch/again/make.sh" "$snapsim" "$(cd "$traces" && pwd)"
-        for table in "$folder"/*.csv; do
-            diff "$table" "$scratch/again/${table##*/}" | head -n 10
-            cmp "$table" "$scratch/again/${table##*/}"
-        done
-        rm -r "$scratch/again"
-        ;;
-    esac
+    if [ "$action" = make ]; then
+        sh "$maker" "$snapsim" "$traces" "$folder"
+        continue
+    fi
+    mkdir "$scratch/again"
+    sh "$maker" "$snapsim" "$traces" "$scratch/again"
+    for table in "$folder"/*.csv; do
+        diff "$table" "$scratch/again/${table##*/}" | head -n 10
+        cmp "$table" "$scratch/again/${table##*/}"
+    done
+    rm -r "$scratch/again"
 done
 for sweep in results/*/sweep.json; do
     folder=${sweep%/sweep.json}
