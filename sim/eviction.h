@@ -17,10 +17,10 @@
 #ifndef SNAPSIM_EVICTION_H
 #define SNAPSIM_EVICTION_H
 
+#include "sim/future.h"
 #include "sim/memory.h"
 
 struct cache;
-struct schedule;
 
 /* KV of node n is n; snapshot s is node_count + s. */
 typedef uint32_t holding_id;
@@ -42,14 +42,11 @@ struct eviction {
     bool refreshes_path; /* every snapshot on the path */
     bool consumed_last;  /* and the consumed one again, as the youngest */
 
-    /* For EVICTION_OFFLINE only, otherwise NULL: the requests to come. */
-    const struct workload *workload;
-    const struct schedule *schedule;
+    const struct future *future; /* NULL unless the plug-in is offline */
 };
 
 enum {
-    EVICTION_OFFLINE = 1, /* sees the future: a bound, not a policy */
-    EVICTION_REFUSES = 2, /* chooses among the request's own new holdings too, after they are in */
+    EVICTION_REFUSES = 1, /* chooses among the request's own new holdings too, after they are in */
 };
 
 struct eviction_ops {

@@ -7,9 +7,10 @@
 #define SNAPSIM_PLACEMENT_H
 
 #include "sim/core/plugin.h"
-#include "sim/load/workload.h"
+#include "sim/future.h"
 
 struct placement_view {
+    uint32_t arrival;       /* its place in the order */
     uint32_t prompt_tokens; /* n: the prompt is [0, n) */
     uint32_t end_tokens;    /* where the reply ends; n if replies are not kept */
     uint32_t hit_tokens;
@@ -48,13 +49,15 @@ void positions_settle(struct positions *positions, uint32_t above, uint32_t end)
 struct placement {
     const struct placement_ops *ops;
     void *settings, *state;
-    void *nodes; /* ops->node_size bytes for each node, zeroed */
+    void *nodes;                 /* ops->node_size bytes for each node, zeroed */
+    const struct future *future; /* NULL unless the plug-in is offline */
 };
 
 struct placement_ops {
     struct plugin plugin;
     size_t node_size;
-    int (*init)(struct placement *placement, struct err *err); /* optional */
+    void (*init)(struct placement *placement); /* optional */
+    void (*fini)(struct placement *placement); /* optional */
     void (*plan)(struct placement *placement, const struct placement_view *view,
                  struct positions *positions);
 };
@@ -65,8 +68,9 @@ struct placement_set {
     size_t count;
 };
 
+/* future: of the run; it must outlive the set. */
 int placement_set_open(struct placement_set *out, const struct plugin *const *list,
-                       const char *text, uint32_t node_count, struct err *err) MUST_CHECK;
+                       const char *text, const struct future *future, struct err *err) MUST_CHECK;
 void placement_set_close(struct placement_set *set);
 void placement_set_plan(struct placement_set *set, const struct placement_view *view,
                         struct positions *positions);

@@ -94,9 +94,14 @@ static struct names names_of(const struct plugin *const *list)
     return names;
 }
 
-static bool is_offline(const char *text)
+static bool is_offline(const struct plugin *const *list, const char *text)
 {
-    return ref_case_eviction_flags(text) & EVICTION_OFFLINE;
+    struct err err;
+    const struct plugin *plugin = NULL;
+    void *settings = NULL;
+    ck_assert(plugin_parse(list, "plug-in", text, &plugin, &settings, &err) == 0);
+    plugin_free_settings(plugin, settings);
+    return plugin->offline;
 }
 
 /* ---- running ---- */
@@ -247,7 +252,7 @@ static void compare_prefix(const struct ref_case *drawn, void *user)
 {
     struct prefix_pair *pair = user;
     struct ref_case cell = *drawn;
-    if (is_offline(cell.eviction))
+    if (is_offline(eviction_list, cell.eviction) || is_offline(placement_list, cell.placement))
         return;
     cell.arrival = pair->arrival;
     struct ref_results whole = run(&cell, &pair->whole, pair->whole_load);

@@ -60,6 +60,8 @@ static const char *const placements[] = {
     "last+fixed:5",
     "system-prompt+branch+turn",
     "ladder:2+branch:sight=second",
+    "oracle",
+    "oracle+fixed:5",
 };
 
 static const char *const evictions[] = {

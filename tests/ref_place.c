@@ -135,6 +135,38 @@ static void plan_branch(const struct planner *planner, size_t index)
     cache->marks[index][cache->mark_count[index]++] = cache->path[cache->match];
 }
 
+static uint32_t tokens_shared(const struct ref_request *a, uint32_t end,
+                              const struct ref_request *b)
+{
+    uint32_t n = 0;
+    while (n < end && n < b->end_tokens && a->tokens[n] == b->tokens[n])
+        n++;
+    return n;
+}
+
+/* Where later prompts would start, if those before them had left everything. */
+static void plan_oracle(const struct planner *planner)
+{
+    const struct ref_cache *cache = planner->cache;
+    const struct ref_request *requests = cache->requests, *now = &requests[cache->now];
+    for (uint32_t i = cache->now + 1; i < cache->request_count; i++) {
+        uint32_t seen = 0, prompt = requests[i].prompt_tokens;
+        for (uint32_t j = 0; j < i; j++) {
+            uint32_t shared = tokens_shared(&requests[i], prompt, &requests[j]);
+            seen = shared > seen ? shared : seen;
+        }
+        uint64_t compute = cache->settings.min_compute_tokens;
+        uint32_t limit = compute < prompt ? prompt - (uint32_t)compute : 0;
+        uint32_t start = seen < limit ? seen : limit;
+        if (start == 0 || tokens_shared(&requests[i], start, now) < start)
+            continue;
+        if (start == planner->n || start == planner->end)
+            wish_end(planner, start, false);
+        else
+            wish_interior(planner, start);
+    }
+}
+
 static void plan_ladder(const struct planner *planner, const struct ref_part *part)
 {
     uint64_t rung = 1;
@@ -180,6 +212,8 @@ static void plan_part(const struct planner *planner, size_t index)
         while ((root + 1) * (root + 1) <= planner->n)
             root++;
         plan_balanced(planner, root);
+    } else if (strcmp(name, "oracle") == 0) {
+        plan_oracle(planner);
     } else if (strcmp(name, "dyadic") == 0) {
         for (uint64_t p = 1; p <= planner->n; p *= 2)
             wish_interior(planner, p);

@@ -32,6 +32,7 @@ struct asker {
     struct positions positions;
     struct node root;
     struct workload workload;
+    struct future future;
 };
 
 static void asker_open(struct asker *asker, const char *placement)
@@ -40,7 +41,9 @@ static void asker_open(struct asker *asker, const char *placement)
     *asker = (struct asker){.positions = {.interior_grain = 1, .end_grain = 1}};
     asker->workload.nodes = &asker->root;
     asker->workload.node_count = 1;
-    int result = placement_set_open(&asker->set, placement_list, placement, 1, &err);
+    static const struct schedule nothing;
+    asker->future = (struct future){&asker->workload, &nothing, 0};
+    int result = placement_set_open(&asker->set, placement_list, placement, &asker->future, &err);
     ck_assert_msg(result == 0, "%s", err.text);
 }
 

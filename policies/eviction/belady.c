@@ -10,7 +10,6 @@
 
 #include "policies/eviction/rank.h"
 #include "sim/core/mem.h"
-#include "sim/load/arrival.h"
 
 #define NEVER UINT32_MAX
 
@@ -40,8 +39,8 @@ static struct heap_key key_of(struct eviction *eviction, holding_id holding)
 
 static node_id path_end(const struct eviction *eviction, uint32_t arrival)
 {
-    uint32_t request = eviction->schedule->arrivals[arrival].request;
-    return eviction->workload->requests[request].reply_node;
+    uint32_t request = eviction->future->schedule->arrivals[arrival].request;
+    return eviction->future->workload->requests[request].reply_node;
 }
 
 /* One pass forward to lay out the paths, one back to fill in who comes next through each node. A
@@ -49,8 +48,8 @@ static node_id path_end(const struct eviction *eviction, uint32_t arrival)
 static void find_next_uses(struct eviction *eviction)
 {
     struct belady *belady = eviction->state;
-    const struct node *nodes = eviction->workload->nodes;
-    uint32_t count = eviction->schedule->count;
+    const struct node *nodes = eviction->future->workload->nodes;
+    uint32_t count = eviction->future->schedule->count;
     belady->first = mem_array((size_t)count + 1, sizeof *belady->first);
     for (uint32_t i = 0; i < count; i++) {
         size_t length = 0;
@@ -59,11 +58,11 @@ static void find_next_uses(struct eviction *eviction)
         belady->first[i + 1] = belady->first[i] + length;
     }
     belady->next_use = mem_array(belady->first[count], sizeof *belady->next_use);
-    for (uint32_t node = 0; node < eviction->workload->node_count; node++)
+    for (uint32_t node = 0; node < eviction->future->workload->node_count; node++)
         belady->current[node] = NEVER;
     for (uint32_t i = count; i-- > 0;) {
-        uint32_t request = eviction->schedule->arrivals[i].request;
-        uint32_t prompt_tokens = workload_prompt_tokens(eviction->workload, request);
+        uint32_t request = eviction->future->schedule->arrivals[i].request;
+        uint32_t prompt_tokens = workload_prompt_tokens(eviction->future->workload, request);
         size_t at = belady->first[i];
         for (node_id node = path_end(eviction, i); node != NODE_ROOT; node = nodes[node].parent) {
             belady->next_use[at++] = belady->current[node];
@@ -78,7 +77,7 @@ static int init(struct eviction *eviction, struct err *err)
     (void)err;
     struct belady *belady = eviction->state;
     belady->rank.key_of = key_of;
-    belady->current = mem_array(eviction->workload->node_count, sizeof *belady->current);
+    belady->current = mem_array(eviction->future->workload->node_count, sizeof *belady->current);
     find_next_uses(eviction);
     eviction->refreshes_path = true;
     return 0;
@@ -96,7 +95,7 @@ static void fini(struct eviction *eviction)
 static void begin(struct eviction *eviction, uint32_t arrival, const struct request *request)
 {
     struct belady *belady = eviction->state;
-    const struct node *nodes = eviction->workload->nodes;
+    const struct node *nodes = eviction->future->workload->nodes;
     size_t at = belady->first[arrival];
     belady->arrival = arrival;
     for (node_id node = request->reply_node; node != NODE_ROOT; node = nodes[node].parent)
@@ -119,8 +118,9 @@ static void added(struct eviction *eviction, holding_id holding, uint32_t from)
 const struct eviction_ops eviction_belady = {
     .plugin = {.name = "belady",
                .summary = "offline: what is next used furthest ahead leaves first",
-               .state_size = sizeof(struct belady)},
-    .flags = EVICTION_OFFLINE | EVICTION_REFUSES,
+               .state_size = sizeof(struct belady),
+               .offline = true},
+    .flags = EVICTION_REFUSES,
     .holding_size = sizeof(struct per_holding),
     .init = init,
     .fini = fini,

@@ -6,19 +6,24 @@
 #include "sim/core/mem.h"
 
 static int open_part(struct placement *part, const struct plugin *const *list, const char *text,
-                     uint32_t node_count, struct err *err)
+                     const struct future *future, struct err *err)
 {
     const struct plugin *plugin = NULL;
     if (plugin_parse(list, "placement", text, &plugin, &part->settings, err) != 0)
         return -1;
     part->ops = (const struct placement_ops *)(const void *)plugin;
     part->state = mem_zalloc(plugin->state_size);
-    part->nodes = part->ops->node_size ? mem_array(node_count, part->ops->node_size) : NULL;
-    return part->ops->init ? part->ops->init(part, err) : 0;
+    if (part->ops->node_size)
+        part->nodes = mem_array(future->workload->node_count, part->ops->node_size);
+    if (plugin->offline)
+        part->future = future;
+    if (part->ops->init)
+        part->ops->init(part);
+    return 0;
 }
 
 int placement_set_open(struct placement_set *out, const struct plugin *const *list,
-                       const char *text, uint32_t node_count, struct err *err)
+                       const char *text, const struct future *future, struct err *err)
 {
     *out = (struct placement_set){0};
     int result = 0;
@@ -29,7 +34,7 @@ int placement_set_open(struct placement_set *out, const struct plugin *const *li
         out->parts = mem_grow_zeroed(out->parts, &capacity, out->count + 1, sizeof *out->parts);
         result =
             length > 0
-                ? open_part(&out->parts[out->count++], list, name, node_count, err)
+                ? open_part(&out->parts[out->count++], list, name, future, err)
                 : err_set(err, "placement: names joined by '+' were expected, found '%s'", text);
         free(name);
         rest = rest[length] == '+' ? rest + length + 1 : NULL;
@@ -43,6 +48,8 @@ void placement_set_close(struct placement_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {
         struct placement *part = &set->parts[i];
+        if (part->ops && part->ops->fini)
+            part->ops->fini(part);
         if (part->ops)
             plugin_free_settings(&part->ops->plugin, part->settings);
         free(part->state);

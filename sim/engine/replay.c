@@ -21,6 +21,7 @@ struct replay {
     const struct config *config;
     const struct workload *workload;
     const struct schedule *schedule;
+    struct future future; /* for offline plug-ins */
     struct cache *cache;
     struct placement_set placements;
     struct positions positions;
@@ -81,10 +82,8 @@ static int open_eviction(struct replay *replay, const struct plugins *plugins, s
     eviction->cache = cache;
     eviction->holdings = mem_grow_zeroed(NULL, &cache->holding_capacity,
                                          replay->workload->node_count, eviction->ops->holding_size);
-    if (eviction->ops->flags & EVICTION_OFFLINE) {
-        eviction->workload = replay->workload;
-        eviction->schedule = replay->schedule;
-    }
+    if (eviction->ops->plugin.offline)
+        eviction->future = &replay->future;
     if ((eviction->ops->flags & EVICTION_REFUSES) && (cache->memory.ops->flags & MEMORY_PLACED))
         return err_set(err,
                        "eviction '%s' stores before it makes room, which memory '%s' cannot: its "
@@ -138,8 +137,10 @@ static int replay_open(struct replay *replay, const struct plugins *plugins, str
         model_sizes(&model, &config->sharding, &replay->result->sizes, err) != 0)
         return -1;
     set_grains(replay, &model);
+    replay->future =
+        (struct future){replay->workload, replay->schedule, config->min_compute_tokens};
     if (placement_set_open(&replay->placements, plugins->placements, config->placement,
-                           replay->workload->node_count, err) != 0)
+                           &replay->future, err) != 0)
         return -1;
     struct memory memory;
     if (open_memory(replay, plugins, &model, &memory, err) != 0)
@@ -290,10 +291,11 @@ static uint64_t duration_after(const struct schedule *schedule, uint32_t index)
     return index + 1 < schedule->count ? arrivals[index + 1].at_ns - arrivals[index].at_ns : 0;
 }
 
-static struct placement_view view_of(const struct workload *workload, const struct request *request,
-                                     const struct lookup *found)
+static struct placement_view view_of(const struct workload *workload, uint32_t arrival,
+                                     const struct request *request, const struct lookup *found)
 {
-    return (struct placement_view){.prompt_tokens = workload->nodes[request->prompt_node].end,
+    return (struct placement_view){.arrival = arrival,
+                                   .prompt_tokens = workload->nodes[request->prompt_node].end,
                                    .end_tokens = workload->nodes[request->reply_node].end,
                                    .hit_tokens = found->hit_tokens,
                                    .match_tokens = found->match_tokens,
@@ -316,7 +318,7 @@ static struct request_result replay_one(struct replay *replay, uint32_t index)
     struct lookup found = cache_lookup(cache, request);
     replay->positions.count = 0;
     if (cache->settings.recurrent) {
-        struct placement_view view = view_of(workload, request, &found);
+        struct placement_view view = view_of(workload, index, request, &found);
         placement_set_plan(&replay->placements, &view, &replay->positions);
     }
     cache_admit(cache, request, &found, &replay->positions);

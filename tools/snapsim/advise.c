@@ -198,8 +198,7 @@ static void propose_evictions(struct round *round, const struct config *best)
     static const char *const variants[] = {"lru:refresh=path", "lru:refresh=both"};
     for (size_t i = 0; snapsim_plugins.evictions[i]; i++) {
         const struct plugin *plugin = snapsim_plugins.evictions[i];
-        const struct eviction_ops *ops = (const struct eviction_ops *)(const void *)plugin;
-        if (!(ops->flags & EVICTION_OFFLINE)) /* advice must be for a policy that can be built */
+        if (!plugin->offline) /* advice must be for a policy that can be built */
             propose(round, best, best->placement, plugin->name, best->orphans);
     }
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)

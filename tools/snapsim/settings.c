@@ -17,8 +17,11 @@ static int check_plugin(const struct plugin *const *list, const char *kind, cons
 
 static int check_placement(const char *text, struct err *err)
 {
+    static const struct workload nothing = {.node_count = 1};
+    static const struct schedule never;
+    const struct future future = {&nothing, &never, 0};
     struct placement_set set;
-    if (placement_set_open(&set, snapsim_plugins.placements, text, 1, err) != 0)
+    if (placement_set_open(&set, snapsim_plugins.placements, text, &future, err) != 0)
         return -1;
     placement_set_close(&set);
     return 0;

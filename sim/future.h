@@ -1,0 +1,14 @@
+/* future.h - what only offline plug-ins are shown: the whole load, in the order in which it comes.
+ */
+#ifndef SNAPSIM_FUTURE_H
+#define SNAPSIM_FUTURE_H
+
+#include "sim/load/arrival.h"
+
+struct future {
+    const struct workload *workload;
+    const struct schedule *schedule;
+    uint64_t min_compute_tokens; /* of each prompt: no hit reaches into its last ones */
+};
+
+#endif
