@@ -12,87 +12,13 @@
 #include "sim/core/digest.h"
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
+#include "tests/names.h"
 #include "tests/ref_case.h"
 #include "tests/suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define SEEDS 20
 #define REPEATS 200 /* how many loads are tried until a parameter moves a result */
-
-/* ---- the registries as texts ---- */
-
-struct names {
-    char **items;
-    size_t count, capacity;
-};
-
-static void names_add(struct names *names, const char *text, size_t length)
-{
-    names->items = mem_grow(names->items, &names->capacity, names->count + 1, sizeof *names->items);
-    names->items[names->count++] = mem_strndup(text, length);
-}
-
-static void names_close(struct names *names)
-{
-    for (size_t i = 0; i < names->count; i++)
-        free(names->items[i]);
-    free(names->items);
-}
-
-/* Adds "plugin:parameter=value" for the i-th of some values that suit a parameter; false after the
- * last. */
-static bool names_add_value(struct names *names, const struct plugin *plugin,
-                            const struct param *param, size_t i)
-{
-    static const double numbers[] = {1, 1.25, 1.5, 2, 3, 4, 7, 12};
-    struct text text = {0};
-    text_printf(&text, "%s:%s=", plugin->name, param->name);
-    bool more = true;
-    switch (param->type) {
-    case PARAM_CHOICE:
-        more = param->choice[i] != NULL;
-        if (more)
-            text_printf(&text, "%s", param->choice[i]);
-        break;
-    case PARAM_BOOL:
-        more = i < 2;
-        text_printf(&text, "%zu", i);
-        break;
-    case PARAM_U64:
-    case PARAM_DOUBLE:
-    case PARAM_BYTES:
-    case PARAM_DURATION:
-        more = i < COUNT(numbers);
-        if (more && (numbers[i] < param->min || (param->max > 0 && numbers[i] > param->max) ||
-                     (param->type != PARAM_DOUBLE && numbers[i] != (double)(uint64_t)numbers[i]))) {
-            text_close(&text);
-            return true;
-        }
-        if (more)
-            text_printf(&text, "%g", numbers[i]);
-        break;
-    case PARAM_TEXT:
-        more = false;
-        break;
-    }
-    if (more)
-        names_add(names, text.data, text.length);
-    text_close(&text);
-    return more;
-}
-
-/* Every plug-in of a list with its defaults, and with each value of each parameter. */
-static struct names names_of(const struct plugin *const *list)
-{
-    struct names names = {0};
-    for (; *list; list++) {
-        names_add(&names, (*list)->name, strlen((*list)->name));
-        for (const struct param *param = (*list)->params; param && param->name; param++)
-            for (size_t i = 0; names_add_value(&names, *list, param, i);)
-                i++;
-    }
-    return names;
-}
 
 static bool is_offline(const struct plugin *const *list, const char *text)
 {
@@ -368,6 +294,7 @@ struct loaded {
     struct ref_trace *trace;
     struct workload *load;
     uint64_t capacity_bytes;
+    struct bound bound;
     const char *placement; /* the one of which `first` is the result */
     struct ref_results first;
 };
@@ -403,6 +330,40 @@ static void check_all(const struct ref_case *drawn, void *user)
     loaded->first = results;
     loaded->placement = cell.placement;
 }
+
+static void check_bound(const struct ref_case *drawn, void *user)
+{
+    struct loaded *loaded = user;
+    struct ref_case cell = *drawn;
+    cell.capacity_bytes = loaded->capacity_bytes;
+    struct ref_results results = run(&cell, loaded->trace, loaded->load);
+    if (results.total.sum.hit_tokens > loaded->bound.dual_tokens)
+        fail_cell(&cell, loaded->trace, "the dual bound is passed");
+    ref_results_close(&results);
+}
+
+START_TEST(test_none_passes_the_bound)
+{
+    const struct side *side = &sides[_i];
+    uint64_t narrowed = 0;
+    for (uint64_t seed = 500; seed < 520; seed++) {
+        struct ref_trace trace;
+        struct err err = {""};
+        draw(&trace, seed);
+        struct loaded loaded = {.trace = &trace, .load = build(&trace)};
+        loaded.capacity_bytes = side->units * (1 + seed % 4) / 2;
+        struct ref_case cell = cell_of(side, "none", "lru");
+        cell.capacity_bytes = loaded.capacity_bytes;
+        int result = ref_case_bound(&cell, loaded.load, directory, &loaded.bound, &err);
+        ck_assert_msg(result == 0, "%s", err.text);
+        narrowed += loaded.bound.dual_tokens < loaded.bound.ideal_tokens;
+        each_cell(side, check_bound, &loaded);
+        workload_close(loaded.load);
+        ref_trace_close(&trace);
+    }
+    ck_assert_uint_gt(narrowed, 5); /* or nothing was tested */
+}
+END_TEST
 
 START_TEST(test_no_memory_and_all_memory)
 {
@@ -581,6 +542,7 @@ int main(void)
     tcase_add_loop_test(all, test_no_foresight_recorded, 0, COUNT(sides));
     tcase_add_loop_test(all, test_names_mean_nothing, 0, COUNT(sides));
     tcase_add_loop_test(all, test_no_memory_and_all_memory, 0, COUNT(sides));
+    tcase_add_loop_test(all, test_none_passes_the_bound, 0, COUNT(sides));
     tcase_add_test(all, test_every_memory);
     tcase_add_loop_test(all, test_every_parameter_counts, 0, KINDS);
     tcase_add_loop_test(all, test_small_worlds, 0, 3);

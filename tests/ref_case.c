@@ -100,23 +100,32 @@ static int set_config(struct config *config, const struct ref_case *cell, bool r
     return 0;
 }
 
-int ref_case_run(const struct ref_case *cell, const struct workload *workload,
-                 const char *directory, struct ref_results *out, struct err *err)
+/* Opens both, whether it succeeds or not. */
+static int open_cell(const struct ref_case *cell, const struct workload *workload,
+                     const char *directory, struct config *config, struct schedule **schedule,
+                     struct err *err)
 {
     char path[256];
     model_path(directory, cell->model, path);
+    *schedule = NULL;
+    config_open(config);
+    if (set_config(config, cell, workload->replies_kept, path, err) != 0)
+        return -1;
+    return schedule_open(schedule, workload, cell->arrival, 1, 0, err);
+}
+
+int ref_case_run(const struct ref_case *cell, const struct workload *workload,
+                 const char *directory, struct ref_results *out, struct err *err)
+{
     struct config config;
-    struct schedule *schedule = NULL;
+    struct schedule *schedule;
     const struct plugins plugins = {placement_list, eviction_list, memory_list};
-    int result = -1;
     *out = (struct ref_results){0};
-    config_open(&config);
     out->items = mem_array(workload->request_count, sizeof *out->items);
-    if (set_config(&config, cell, workload->replies_kept, path, err) != 0 ||
-        schedule_open(&schedule, workload, cell->arrival, 1, 0, err) != 0)
-        goto out;
-    result = replay_run(&out->total, &config, workload, schedule, &plugins, add_result, out, err);
-out:
+    int result = open_cell(cell, workload, directory, &config, &schedule, err);
+    if (result == 0)
+        result =
+            replay_run(&out->total, &config, workload, schedule, &plugins, add_result, out, err);
     schedule_close(schedule);
     config_close(&config);
     if (result != 0) {
@@ -131,6 +140,19 @@ void ref_results_close(struct ref_results *results)
     if (results->items)
         result_close(&results->total);
     free(results->items);
+}
+
+int ref_case_bound(const struct ref_case *cell, const struct workload *workload,
+                   const char *directory, struct bound *out, struct err *err)
+{
+    struct config config;
+    struct schedule *schedule;
+    int result = open_cell(cell, workload, directory, &config, &schedule, err);
+    if (result == 0)
+        result = bound_find(out, &config, workload, schedule, 100, err);
+    schedule_close(schedule);
+    config_close(&config);
+    return result;
 }
 
 /* ---- comparing ---- */

@@ -2,6 +2,7 @@
 #ifndef SNAPSIM_REF_CASE_H
 #define SNAPSIM_REF_CASE_H
 
+#include "sim/engine/bound.h"
 #include "tests/ref_trace.h"
 
 /* Made-up models of one layer of each kind, so small that snapshots and pages matter. */
@@ -36,6 +37,10 @@ struct ref_results {
 int ref_case_run(const struct ref_case *cell, const struct workload *workload,
                  const char *directory, struct ref_results *out, struct err *err) MUST_CHECK;
 void ref_results_close(struct ref_results *results);
+
+/* The limits of that cell's model and capacity. */
+int ref_case_bound(const struct ref_case *cell, const struct workload *workload,
+                   const char *directory, struct bound *out, struct err *err) MUST_CHECK;
 
 /* Runs both and compares all. Returns -1 and says what differs first. */
 int ref_case_compare(const struct ref_case *cell, const struct ref_trace *trace,

@@ -8,6 +8,7 @@
 #include "tools/snapsim/load.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/settings.h"
+#include "tools/snapsim/sheet.h"
 #include "tools/snapsim/snapsim.h"
 #include "traces/synth.h"
 
@@ -128,46 +129,25 @@ static const char per_request_header[] =
     "missed_evicted_tokens,missed_no_snapshot_tokens,missed_rounding_tokens,missed_last_tokens,"
     "snapshots_taken,used_bytes\n";
 
-static void print_share(const char *what, uint64_t tokens, uint64_t of, struct text *out)
-{
-    char grouped[UNITS_TEXT];
-    text_printf(out, "  %-34s %18s  %6.2f %%\n", what, units_grouped(tokens, grouped),
-                of ? 100.0 * (double)tokens / (double)of : 0.0);
-}
-
-static void print_count(const char *what, uint64_t value, struct text *out)
-{
-    char grouped[UNITS_TEXT];
-    text_printf(out, "  %-34s %18s\n", what, units_grouped(value, grouped));
-}
-
 static void print_table(const struct result *result, const struct workload *workload,
                         struct text *out)
 {
-    char snapshot[UNITS_TEXT], capacity[UNITS_TEXT], peak[UNITS_TEXT];
-    const struct config *config = &result->config;
     const struct outcome *sum = &result->sum;
     uint64_t prompt = result->prompt_tokens;
-    text_printf(out, "trace      %s, %" PRIu64 " requests, arrival %s\n", workload->name,
-                result->requests, config->arrival);
-    text_printf(out, "model      %s, snapshot %s, KV %" PRIu64 " B/token, per GPU\n", config->model,
-                units_bytes(result->sizes.snapshot_bytes, snapshot),
-                result->sizes.kv_bytes_per_token);
-    text_printf(out, "setting    %s, %s, %s, %s\n\n", config->placement, config->eviction,
-                config->memory, units_bytes(config->capacity, capacity));
-    print_share("prompt tokens", prompt, prompt, out);
-    print_share("hit", sum->hit_tokens, prompt, out);
-    print_share("missed: never seen before", sum->missed_new_tokens, prompt, out);
-    print_share("missed: seen, KV evicted", sum->missed_evicted_tokens, prompt, out);
-    print_share("missed: seen, no usable snapshot", sum->missed_no_snapshot_tokens, prompt, out);
-    print_share("missed: page or grain rounding", sum->missed_rounding_tokens, prompt, out);
-    print_share("missed: last token", sum->missed_last_tokens, prompt, out);
+    sheet_head(result, workload, out);
+    sheet_share("prompt tokens", prompt, prompt, out);
+    sheet_share("hit", sum->hit_tokens, prompt, out);
+    sheet_share("missed: never seen before", sum->missed_new_tokens, prompt, out);
+    sheet_share("missed: seen, KV evicted", sum->missed_evicted_tokens, prompt, out);
+    sheet_share("missed: seen, no usable snapshot", sum->missed_no_snapshot_tokens, prompt, out);
+    sheet_share("missed: page or grain rounding", sum->missed_rounding_tokens, prompt, out);
+    sheet_share("missed: last token", sum->missed_last_tokens, prompt, out);
     text_printf(out, "\n");
-    print_count("requests with a hit", result->hit_requests, out);
-    print_count("snapshots taken", result->cache.snapshots_taken, out);
-    print_count("snapshots evicted", result->cache.snapshots_evicted, out);
-    print_count("requests too large to store", result->cache.uncached_requests, out);
-    text_printf(out, "  %-34s %18s\n", "peak memory", units_bytes(result->cache.peak_bytes, peak));
+    sheet_count("requests with a hit", result->hit_requests, out);
+    sheet_count("snapshots taken", result->cache.snapshots_taken, out);
+    sheet_count("snapshots evicted", result->cache.snapshots_evicted, out);
+    sheet_count("requests too large to store", result->cache.uncached_requests, out);
+    sheet_bytes("peak memory", result->cache.peak_bytes, out);
 }
 
 static void print_csv(const struct result *result, struct text *out)

@@ -9,6 +9,7 @@
 
 const struct command commands[] = {
     {"run", "replay a trace through one setting", cmd_run},
+    {"bound", "how far a setting is from the best possible", cmd_bound},
     {"sweep", "replay all combinations of settings, in parallel", cmd_sweep},
     {"merge", "put the parts of a sweep together", cmd_merge},
     {"table", "results as a table of any two settings", cmd_table},

@@ -32,6 +32,7 @@ struct command {
 extern const struct command commands[]; /* ends with a NULL name */
 
 int cmd_run(int argc, char **argv);
+int cmd_bound(int argc, char **argv);
 int cmd_sweep(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_advise(int argc, char **argv);

@@ -1,0 +1,35 @@
+/* bound.h - what no cache can pass: limits for one load, one model and one capacity.
+ *
+ * A hit of d tokens at a request needs, until that request comes, the KV of [0, d) and the state at
+ * d. Each token's KV must have been there since the last request that went through it, and the
+ * state at d since the last one through d: no rule of placement, eviction or memory strategy can
+ * have it otherwise. Between two arrivals, all that is held takes at most the capacity.
+ *
+ *     ideal   all of that at no price: what earlier requests have shown, up to the token that is
+ *             computed in any case
+ *     dual    memory at a price for each byte and each gap between two arrivals. Then every request
+ *             by itself takes the depth that pays most; what they gain, plus the price of the
+ *             capacity over all gaps, is at least what any cache can save (weak duality), for every
+ *             choice of prices. The least of the values found.
+ *
+ * The dual does not ask who computed a state, rounds nothing to pages or grains, and lets live
+ * states take no room; so it bounds every setting of a run. Method: Lagrangian relaxation, as in
+ * the space-time bound PFOO-U of Berger, Beckmann and Harchol-Balter (SIGMETRICS 2018), with two
+ * kinds of objects and prices that vary over time. */
+#ifndef SNAPSIM_BOUND_H
+#define SNAPSIM_BOUND_H
+
+#include "sim/engine/config.h"
+#include "sim/load/arrival.h"
+
+struct bound {
+    uint64_t requests, prompt_tokens;
+    uint64_t ideal_tokens, dual_tokens;
+};
+
+/* Tries so many choices of prices, at least 1. Of the config: the model with its sharding and
+ * dtypes, the capacity and min_compute_tokens. err: the model. */
+int bound_find(struct bound *out, const struct config *config, const struct workload *workload,
+               const struct schedule *schedule, uint64_t steps, struct err *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,262 @@
+/* The bound: on paper, against every schedule of tiny loads, and against real runs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policies/list.h"
+#include "sim/core/mem.h"
+#include "sim/core/units.h"
+#include "tests/inputs.h"
+#include "tests/ref_case.h"
+#include "tests/suite.h"
+
+static char directory[] = "/tmp/snapsim-test-XXXXXX";
+
+static void setup(void)
+{
+    struct err err = {""};
+    int result = ref_models_open(directory, &err);
+    ck_assert_msg(result == 0, "%s", err.text);
+}
+
+static void teardown(void)
+{
+    ref_models_close(directory);
+}
+
+/* ---- on paper ---- */
+
+#define PROMPT(at, tokens, ids)                                                                    \
+    "{'timestamp':" #at ",'input_length':" #tokens ",'output_length':0,'hash_ids':" ids "}\n"
+
+/* Model tiny-3: a token takes 4 bytes, a snapshot 12; blocks of 512 tokens.
+ *
+ * Two prompts of 512 tokens come, and both come again, longer. Each held until then takes 2,048 +
+ * 12 bytes. The first alone lies in the first gap, both lie in the second, the other alone in the
+ * third: so the second gap decides. */
+static const char twice[] =
+    PROMPT(0, 512, "[1]") PROMPT(1, 512, "[2]") PROMPT(2, 1024, "[1,3]") PROMPT(3, 1024, "[2,4]");
+
+static const struct {
+    const char *trace, *capacity;
+    uint64_t ideal, least, most; /* least: what a schedule can reach; most: the dual's optimum */
+} paper_rows[] = {
+    {twice, "unlimited", 1024, 1024, 1024},
+    {twice, "4120B", 1024, 1024, 1024},
+    {twice, "4119B", 1024, 512, 1023}, /* a byte costs 512 / 2,060 tokens */
+    {twice, "2060B", 1024, 512, 512},
+    {twice, "0B", 1024, 0, 0},
+    /* Without a second use there is nothing to gain. */
+    {PROMPT(0, 512, "[1]") PROMPT(1, 512, "[2]"), "1GiB", 0, 0, 0},
+    {PROMPT(0, 512, "[1]"), "1GiB", 0, 0, 0},
+    /* The same prompt again: its last token is computed in any case. */
+    {PROMPT(0, 512, "[1]") PROMPT(1, 512, "[1]"), "1GiB", 511, 511, 511},
+};
+
+START_TEST(on_paper)
+{
+    struct err err = {""};
+    struct workload *workload = NULL;
+    struct schedule *schedule = NULL;
+    struct config config;
+    struct bound bound;
+    char model[300];
+    snprintf(model, sizeof model, "%s/tiny-3.json", directory);
+    config_open(&config);
+    ck_assert(config_set(&config, "model", model, &err) == 0);
+    ck_assert(config_set(&config, "capacity", paper_rows[_i].capacity, &err) == 0);
+    ck_assert_msg(input_trace(paper_rows[_i].trace, NULL, &workload, &err) == 0, "%s", err.text);
+    ck_assert(schedule_open(&schedule, workload, "recorded", 1, 0, &err) == 0);
+    ck_assert_msg(bound_find(&bound, &config, workload, schedule, 2000, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq(bound.ideal_tokens, paper_rows[_i].ideal);
+    ck_assert_uint_ge(bound.dual_tokens, paper_rows[_i].least);
+    ck_assert_uint_le(bound.dual_tokens, paper_rows[_i].most + paper_rows[_i].most / 256);
+    schedule_close(schedule);
+    workload_close(workload);
+    config_close(&config);
+}
+END_TEST
+
+/* ---- every schedule of a tiny load ---- */
+
+/* Prefixes are numbered; bit p of a content is the KV of prefix p's last token, bit p + MOST the
+ * snapshot there. KV is there from the start of a path on, and a snapshot has its KV. */
+#define MOST 9
+
+struct world {
+    struct ref_request *requests;
+    uint32_t count;
+    uint32_t parents[MOST + 1], tokens[MOST + 1]; /* prefix p; 0 is the empty one */
+    uint32_t prefixes;                            /* with the empty one */
+    const struct ref_case *cell;
+};
+
+#define KV(prefix) (1u << ((prefix)-1))
+#define SNAPSHOT(prefix) (1u << ((prefix)-1 + MOST))
+
+/* The prefix one token longer; made if it is new. 0 if there are too many. */
+static uint32_t longer(struct world *world, uint32_t prefix, uint32_t token)
+{
+    for (uint32_t p = 1; p < world->prefixes; p++)
+        if (world->parents[p] == prefix && world->tokens[p] == token)
+            return p;
+    if (world->prefixes > MOST)
+        return 0;
+    world->parents[world->prefixes] = prefix;
+    world->tokens[world->prefixes] = token;
+    return world->prefixes++;
+}
+
+static bool name_prefixes(struct world *world)
+{
+    world->prefixes = 1;
+    for (uint32_t i = 0; i < world->count; i++) {
+        uint32_t prefix = 0;
+        for (uint32_t t = 0; t < world->requests[i].end_tokens; t++) {
+            prefix = longer(world, prefix, world->requests[i].tokens[t]);
+            if (prefix == 0)
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool can_be(const struct world *world, uint32_t content)
+{
+    uint64_t bytes = 0;
+    for (uint32_t p = 1; p < world->prefixes; p++) {
+        bool kv = content & KV(p), snapshot = content & SNAPSHOT(p);
+        uint32_t parent = world->parents[p];
+        if ((snapshot && !kv) || (kv && parent && !(content & KV(parent))))
+            return false;
+        bytes += kv * world->cell->model->kv_units * 4u +
+                 snapshot * world->cell->model->snapshot_units * 4u;
+    }
+    return bytes <= world->cell->capacity_bytes;
+}
+
+/* The most that can be saved with all that may be in memory when request i comes. most: by content,
+ * -1 if it cannot be so. */
+static void serve(const struct world *world, uint32_t i, const int *most, int *after)
+{
+    const struct ref_request *request = &world->requests[i];
+    uint32_t path[64] = {0}, all = 1u << (2 * MOST);
+    for (uint32_t t = 0; t < request->end_tokens; t++)
+        for (uint32_t p = 1; p < world->prefixes; p++)
+            if (world->parents[p] == path[t] && world->tokens[p] == request->tokens[t])
+                path[t + 1] = p;
+    for (uint32_t content = 0; content < all; content++)
+        after[content] = -1;
+    for (uint32_t content = 0; content < all; content++) {
+        if (most[content] < 0)
+            continue;
+        uint32_t hit = 0, have = content;
+        for (uint32_t t = 1; t < request->prompt_tokens; t++) /* the last token is computed */
+            if (content & SNAPSHOT(path[t]))
+                hit = t;
+        for (uint32_t t = 1; t <= request->end_tokens; t++)
+            have |= KV(path[t]) | (t > hit ? SNAPSHOT(path[t]) : 0);
+        for (uint32_t kept = have;; kept = (kept - 1) & have) {
+            if (most[content] + (int)hit > after[kept] && can_be(world, kept))
+                after[kept] = most[content] + (int)hit;
+            if (kept == 0)
+                break;
+        }
+    }
+}
+
+static uint64_t find_exact(const struct world *world)
+{
+    size_t all = 1u << (2 * MOST);
+    int *most = mem_array(all, sizeof *most), *after = mem_array(all, sizeof *after), best = 0;
+    for (size_t content = 1; content < all; content++)
+        most[content] = -1;
+    for (uint32_t i = 0; i < world->count; i++) {
+        serve(world, i, most, after);
+        int *other = most;
+        most = after;
+        after = other;
+    }
+    for (size_t content = 0; content < all; content++)
+        best = most[content] > best ? most[content] : best;
+    free(most);
+    free(after);
+    return (uint64_t)best;
+}
+
+static void check_runs(const struct ref_case *drawn, const struct workload *workload,
+                       uint64_t exact)
+{
+    static const char *const placements[] = {"fixed:1", "turn", "oracle", "branch+reply-end"};
+    static const char *const evictions[] = {"lru", "belady", "lfu"};
+    for (int p = 0; p < 4; p++)
+        for (int e = 0; e < 3; e++) {
+            struct err err = {""};
+            struct ref_case cell = *drawn;
+            struct ref_results results;
+            cell.placement = placements[p];
+            cell.eviction = evictions[e];
+            int result = ref_case_run(&cell, workload, directory, &results, &err);
+            ck_assert_msg(result == 0, "%s", err.text);
+            ck_assert_uint_le(results.total.sum.hit_tokens, exact);
+            ref_results_close(&results);
+        }
+}
+
+/* Exact by trying everything; the dual is above it, runs are below. */
+START_TEST(every_schedule)
+{
+    static const struct ref_shape shape = {9, 3, 5, 2};
+    static const size_t models[] = {0, 4, 5}; /* snapshots dear, as dear as a token, cheap */
+    uint64_t loads = 0, tight = 0, loose = 0;
+    for (uint64_t seed = 0; loads < 400; seed++) {
+        struct ref_trace trace = {.block_tokens = 1, .replies_named = true};
+        struct rng rng = rng_open(seed, "bound");
+        ref_trace_draw(&trace, &rng, &shape);
+        struct world world = {.requests = ref_trace_resolve(&trace), .count = trace.count};
+        struct ref_case cell = {.model = &ref_models[models[seed % 3]],
+                                .placement = "none",
+                                .eviction = "lru",
+                                .memory = "ideal",
+                                .page_tokens = "auto",
+                                .arrival = "sequential",
+                                .grain = 1,
+                                .min_compute_tokens = 1};
+        cell.capacity_bytes =
+            4 * (cell.model->kv_units + cell.model->snapshot_units) * (1 + rng_below(&rng, 3));
+        world.cell = &cell;
+        if (name_prefixes(&world)) {
+            struct err err = {""};
+            struct workload *workload = NULL;
+            struct bound bound;
+            ck_assert(ref_trace_build(&trace, &workload, &err) == 0);
+            ck_assert(ref_case_bound(&cell, workload, directory, &bound, &err) == 0);
+            uint64_t exact = find_exact(&world);
+            ck_assert_msg(exact <= bound.dual_tokens, "seed %d: %d above the dual, %d", (int)seed,
+                          (int)exact, (int)bound.dual_tokens);
+            ck_assert_uint_le(bound.dual_tokens, bound.ideal_tokens);
+            check_runs(&cell, workload, exact);
+            tight += exact == bound.dual_tokens && exact < bound.ideal_tokens;
+            loose += exact < bound.dual_tokens;
+            loads++;
+            workload_close(workload);
+        }
+        ref_requests_close(world.requests, trace.count);
+        ref_trace_close(&trace);
+    }
+    ck_assert_uint_gt(tight, 10);
+    ck_assert_uint_gt(loose, 10);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("bound");
+    TCase *tcase = tcase_create("all");
+    tcase_add_unchecked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 300);
+    SUITE_LOOP(tcase, on_paper, paper_rows);
+    tcase_add_test(tcase, every_schedule);
+    suite_add_tcase(suite, tcase);
+    return suite_run(suite);
+}
