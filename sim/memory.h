@@ -52,6 +52,7 @@ struct memory {
     uint64_t kv_bytes_per_token, snapshot_bytes, state_bytes;
     const struct model_sizes *sizes; /* per layer, for strategies that cut by layers */
     uint64_t align_tokens;           /* the granularity of the model's attention kernels */
+    uint64_t live_slots;             /* live states that lie here for each running request */
     uint32_t variant;                /* which of ops->variants; 0 without them */
 
     /* Asked for (0: the strategy's choice) when init is called, what is used afterwards. */
@@ -59,9 +60,10 @@ struct memory {
     bool pages_are_blocks; /* --page-tokens trace: a page is a block of the trace, and a last
                               partial block is a page of its own */
 
-    /* What happened, for the report; kept by the strategy. */
-    uint64_t moved_bytes;  /* by compaction, or with slabs that changed sides */
+    /* For the report; kept by the strategy. */
+    uint64_t place_bytes;  /* of a large page or slab; 0 without them */
     uint64_t quota_bytes;  /* what a fixed split gives to states; 0 without one */
+    uint64_t moved_bytes;  /* by compaction, or with slabs that changed sides */
     uint64_t moved_places; /* slabs or large pages that went from one kind to the other */
 };
 

@@ -42,8 +42,9 @@ static void open_model(struct page_model *model, const struct memory *real)
     model->open[KV] = model->open[STATE] = NOBODY;
     model->per_snapshot = model->per_live = 1;
     if (strcmp(name, "two-ended") == 0) {
-        uint64_t state =
-            real->snapshot_bytes > real->state_bytes ? real->snapshot_bytes : real->state_bytes;
+        uint64_t state = real->live_slots > 0 && real->state_bytes > real->snapshot_bytes
+                             ? real->state_bytes
+                             : real->snapshot_bytes;
         model->kind = TWO_ENDED;
         model->compaction = *(const bool *)real->settings;
         model->unit_bytes[KV] = real->page_tokens * real->kv_bytes_per_token;

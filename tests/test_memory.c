@@ -153,6 +153,42 @@ START_TEST(kvcached_padding)
 }
 END_TEST
 
+/* Snapshots of half a live state's size: a slot is as large as what lies in it. Pages of 64 bytes.
+ */
+static const struct {
+    const char *memory;
+    uint64_t alone, beside_live; /* bytes of a snapshot */
+} slot_rows[] = {
+    {"ideal", 1024, 1024},        {"static", 1024, 1024},
+    {"max", 1024, 2048},          {"gcd", 1024, 1024},
+    {"lcm:pieces=1", 1024, 1024}, {"equal:align=1", 1024, 2048},
+    {"two-ended", 1024, 2048},    {"elastic:slab=8KiB", 1024, 2048},
+};
+
+START_TEST(slots)
+{
+    struct model_sizes sizes = {.recurrent_layers = 1,
+                                .attention_layers = 1,
+                                .kv_entry_bytes_per_layer = 4,
+                                .state_bytes_per_layer = 2048,
+                                .snapshot_bytes_per_layer = 1024,
+                                .dcp = 1};
+    for (uint64_t live = 0; live < 2; live++) {
+        struct memory asked = {.kv_bytes_per_token = 4,
+                               .snapshot_bytes = 1024,
+                               .state_bytes = 2048,
+                               .sizes = &sizes,
+                               .align_tokens = 16,
+                               .live_slots = live};
+        struct memory memory = open_memory(slot_rows[_i].memory, asked);
+        memory.ops->snapshot_add(&memory, 0);
+        ck_assert_uint_eq(memory.used_bytes,
+                          live ? slot_rows[_i].beside_live : slot_rows[_i].alone);
+        close_memory(&memory);
+    }
+}
+END_TEST
+
 /* ---- equal: the block formula and the groups ---- */
 
 /* serving-systems.md 2.3, where S and a are given; papers.md 4.1. pad in 1/100 %, 0: not given. */
@@ -462,6 +498,7 @@ int main(void)
     tcase_add_test(tcase, uniform_pages_waste);
     tcase_add_test(tcase, max_page_of_jamba);
     tcase_add_test(tcase, kvcached_padding);
+    SUITE_LOOP(tcase, slots, slot_rows);
     tcase_add_loop_test(tcase, block_formula, 0, sizeof block_rows / sizeof *block_rows);
     tcase_add_loop_test(tcase, groups, 0, sizeof group_rows / sizeof *group_rows);
     tcase_add_loop_test(tcase, differences_are_told, 0, 3);

@@ -31,8 +31,7 @@ static int init(struct memory *memory, struct err *err)
     struct slabs *slabs = memory->state;
     if (pool_choose_page(memory, memory->align_tokens, err) != 0)
         return -1;
-    uint64_t state =
-        memory->snapshot_bytes > memory->state_bytes ? memory->snapshot_bytes : memory->state_bytes;
+    uint64_t state = pool_state_slot(memory);
     slabs->unit_bytes[SLAB_KV] = memory->page_tokens * memory->kv_bytes_per_token;
     slabs->unit_bytes[SLAB_STATE] = pool_ceil(state, elastic->pieces);
     slabs->per_snapshot = slabs->per_live_state = state ? elastic->pieces : 0;

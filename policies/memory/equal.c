@@ -47,6 +47,8 @@ static int init(struct memory *memory, struct err *err)
     struct model_sizes sizes = *memory->sizes;
     if (memory->kv_bytes_per_token == 0)
         return err_set(err, "memory 'equal' needs a model with KV");
+    if (memory->live_slots == 0) /* only snapshots lie here */
+        sizes.state_bytes_per_layer = sizes.snapshot_bytes_per_layer;
     sizes.state_bytes_per_layer += equal->draft_tokens * sizes.conv_row_bytes_per_layer;
     if (memory->page_tokens == 0)
         memory->page_tokens =

@@ -9,18 +9,13 @@
 
 #include "policies/memory/pool.h"
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static int init_max(struct memory *memory, struct err *err)
 {
     if (pool_choose_page(memory, memory->align_tokens, err) != 0)
         return -1;
-    uint64_t state = larger(memory->snapshot_bytes, memory->state_bytes);
     uint64_t page = memory->page_tokens * memory->kv_bytes_per_token;
-    memory->page_tokens *= larger(pool_ceil(state, page), 1);
+    uint64_t pages = pool_ceil(pool_state_slot(memory), page);
+    memory->page_tokens *= pages > 0 ? pages : 1;
     *(struct pool *)memory->state =
         (struct pool){.unit_bytes = memory->page_tokens * memory->kv_bytes_per_token,
                       .per_kv_page = 1,

@@ -6,7 +6,7 @@
 static int init(struct memory *memory, struct err *err)
 {
     if (memory->page_tokens > 1 || memory->pages_are_blocks)
-        return err_set(err, "memory 'ideal' has no pages; --page-tokens goes with 'equal'");
+        return err_set(err, "memory 'ideal' has no pages, so it takes no --page-tokens");
     memory->page_tokens = 1;
     *(struct pool *)memory->state = (struct pool){.unit_bytes = 1,
                                                   .per_kv_page = memory->kv_bytes_per_token,

@@ -12,6 +12,12 @@ uint64_t pool_whole(uint64_t capacity_bytes, uint64_t bytes)
     return capacity_bytes == UNITS_UNLIMITED ? UNITS_UNLIMITED : capacity_bytes / bytes;
 }
 
+uint64_t pool_state_slot(const struct memory *memory)
+{
+    bool is_live_larger = memory->live_slots > 0 && memory->state_bytes > memory->snapshot_bytes;
+    return is_live_larger ? memory->state_bytes : memory->snapshot_bytes;
+}
+
 int pool_choose_page(struct memory *memory, uint64_t tokens, struct err *err)
 {
     const char *name = memory->ops->plugin.name;

@@ -19,6 +19,10 @@ uint64_t pool_ceil(uint64_t a, uint64_t b);
 /* How many whole things of some bytes fit into a capacity that may be unlimited. */
 uint64_t pool_whole(uint64_t capacity_bytes, uint64_t bytes);
 
+/* Bytes of a slot that takes whichever state lies in this memory: a snapshot, and a live state
+ * where requests have any. */
+uint64_t pool_state_slot(const struct memory *memory);
+
 /* Sets memory->page_tokens if it was not asked for; fails without KV, or for pages that are blocks
  * of the trace: only `equal` knows those. */
 int pool_choose_page(struct memory *memory, uint64_t tokens, struct err *err) MUST_CHECK;

@@ -47,6 +47,7 @@ int slab_open(struct memory *memory, struct err *err)
         return err_set(err, "memory '%s': slabs of %llu bytes are too small for the capacity", name,
                        (unsigned long long)slabs->slab_bytes);
     slabs->free_slabs = slabs->total;
+    memory->place_bytes = slabs->slab_bytes;
     reach(slabs, 1 + (size_t)memory->workload->node_count);
     return 0;
 }

@@ -43,10 +43,8 @@ static int init(struct memory *memory, struct err *err)
 {
     if (pool_choose_page(memory, memory->align_tokens, err) != 0)
         return -1;
-    uint64_t state =
-        memory->snapshot_bytes > memory->state_bytes ? memory->snapshot_bytes : memory->state_bytes;
     end_of(memory, KV_END)->unit_bytes = memory->page_tokens * memory->kv_bytes_per_token;
-    end_of(memory, STATE_END)->unit_bytes = state;
+    end_of(memory, STATE_END)->unit_bytes = pool_state_slot(memory);
     end_reach(end_of(memory, KV_END), memory->workload->node_count);
     end_reach(end_of(memory, STATE_END), 1 + HOLDER_LIVE);
     return 0;

@@ -14,7 +14,7 @@ table() { # results, then more arguments
     "$snapsim" table "$results" --format csv --rows trace,placement,memory,capacity \
         --columns none --value hit_ratio,missed_evicted_tokens,missed_no_snapshot_tokens,\
 mean_kv_bytes,mean_snapshot_bytes,mean_padding_bytes,mean_external_bytes,mean_free_bytes,\
-split_evictions,split_uncached,quota_bytes,moved_bytes,moved_places,snapshots_taken,\
+drops,split_evictions,split_uncached,page_tokens,place_bytes,quota_bytes,moved_bytes,moved_places,snapshots_taken,\
 snapshots_evicted "$@"
 }
 

@@ -125,31 +125,33 @@ static void count_uncached(struct cache *cache, bool bytes_fit)
     cache->counters.split_uncached += bytes_fit;
 }
 
+static void refuse(struct cache *cache, const struct plan *plan, struct memory_need need)
+{
+    const struct memory_need kv = {.kv_pages = need.kv_pages};
+    cache->wants = cache->memory.ops->fits_empty(&cache->memory, kv) ? PART_SNAPSHOT : PART_KV;
+    count_uncached(cache, fits_as_bytes(cache, plan->kv_end, need.snapshots));
+}
+
 /* Step 2. Gives up shallower snapshots until the request fits alone; false if it never does. */
 static bool reduce(struct cache *cache, struct plan *plan)
 {
-    uint64_t pages = cache_pages(cache, 0, plan->kv_end, true);
     uint64_t consumed = plan->lookup->snapshot != SNAPSHOT_NONE;
     size_t least = cache->kv_is_holding ? 0 : 1; /* without a snapshot, dropped KV is no use */
-    while (plan->count > plan->first) {
-        size_t snapshots = plan->count - plan->first;
-        struct memory_need some = {pages, consumed + snapshots, cache->live_states};
-        if (cache->memory.ops->fits_empty(&cache->memory, some))
+    for (;;) {
+        size_t wanted = plan->count - plan->first;
+        struct memory_need need = {cache_pages(cache, 0, plan->kv_end, true), consumed + wanted,
+                                   cache->live_states};
+        if (cache->memory.ops->fits_empty(&cache->memory, need))
             return true;
-        if (snapshots <= least)
-            goto refused;
+        if (wanted <= least) {
+            refuse(cache, plan, need);
+            return false;
+        }
         plan->first++;
         cache->counters.snapshots_refused++;
+        if (wanted == 1) /* the end was that of the snapshot that was given up */
+            choose_kv_end(cache, plan);
     }
-    if (plan->first > 0) /* the end may have been that of a snapshot that was given up */
-        choose_kv_end(cache, plan);
-    struct memory_need need = {cache_pages(cache, 0, plan->kv_end, true), consumed,
-                               cache->live_states};
-    if (cache->memory.ops->fits_empty(&cache->memory, need))
-        return true;
-refused:
-    count_uncached(cache, fits_as_bytes(cache, plan->kv_end, consumed + least));
-    return false;
 }
 
 static void pin(struct cache *cache, const struct plan *plan, bool pinned)
@@ -177,6 +179,7 @@ static bool drop_one(struct cache *cache, const struct memory_shortage *shortage
 {
     if (shortage->place) {
         empty_place(cache, shortage->place);
+        cache->counters.drops++;
         return true;
     }
     struct eviction *eviction = &cache->eviction;
@@ -193,6 +196,7 @@ static bool drop_one(struct cache *cache, const struct memory_shortage *shortage
         store_drop_kv(cache, victim.holding, shortage->kv_pages, victim.down_to);
     else
         store_drop_snapshot(cache, victim.holding - cache->workload->node_count);
+    cache->counters.drops++;
     return true;
 }
 

@@ -69,6 +69,7 @@ struct cache_counters {
     uint64_t uncached_requests;
     uint64_t lookups, node_visits;
     uint64_t peak_bytes;
+    uint64_t drops; /* victims and places, each with all that goes with it */
     /* Of the above, what happened though the bytes alone, without pages and places, would do. */
     uint64_t split_evictions, split_uncached;
 };

@@ -55,6 +55,7 @@ static int open_memory(struct replay *replay, const struct plugins *plugins,
                               .state_bytes = sizes->state_bytes,
                               .sizes = sizes,
                               .align_tokens = model_default_align(model),
+                              .live_slots = config->slots_per_request,
                               .variant = replay->variant};
     if (set_page_tokens(config, replay->workload, memory, err) != 0 ||
         plugin_parse(plugins->memories, "memory", config->memory, &replay->memory_plugin,
@@ -359,12 +360,6 @@ static void resolve(struct replay *replay)
     config->eviction = printed(replay->eviction_plugin, replay->eviction_settings);
     free(config->memory);
     config->memory = printed(replay->memory_plugin, replay->memory_settings);
-    if (strcmp(config->page_tokens, "auto") == 0) {
-        struct text pages = {0};
-        text_printf(&pages, "%" PRIu64, replay->cache->memory.page_tokens);
-        free(config->page_tokens);
-        config->page_tokens = pages.data;
-    }
     free(config->arrival);
     config->arrival = mem_strdup(replay->schedule->how);
 }
@@ -379,6 +374,8 @@ static void finish(struct replay *replay)
     result->moved_bytes = memory->moved_bytes;
     result->moved_places = memory->moved_places;
     result->quota_bytes = memory->quota_bytes;
+    result->page_tokens = memory->page_tokens;
+    result->place_bytes = memory->place_bytes;
 }
 
 #ifdef SIM_CHECK

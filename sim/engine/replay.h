@@ -44,11 +44,12 @@ struct result {
     uint64_t snapshots_hit;
     struct cache_bytes mean;        /* over time; over requests, if all came at one moment */
     struct cache_stranded stranded; /* the mean of 16 samples */
-    uint64_t moved_bytes, moved_places, quota_bytes; /* of the memory strategy: see memory.h */
-    uint64_t digest;                                 /* of every request's outcome, in order */
+    uint64_t page_tokens, place_bytes, quota_bytes; /* of the memory strategy: see memory.h */
+    uint64_t moved_bytes, moved_places;
+    uint64_t digest; /* of every request's outcome, in order */
 
     /* What the settings resolved to. */
-    struct config config; /* plug-ins with all their parameters, arrival, page-tokens */
+    struct config config; /* plug-ins with all their parameters, arrival */
     struct model_sizes sizes;
 };
 

@@ -80,5 +80,5 @@ printf 'plot nothing\n' >wrong.gp
 status 1 'gnuplot, wrong.gp: line 1: undefined variable: nothing' \
     "$SNAPSIM" plot hit-rate out -o x.png --script wrong.gp
 sed 's/snapshot_bytes/something/' memory.csv >wrong.csv
-status 1 'gnuplot, timeline.gp' "$SNAPSIM" plot timeline wrong.csv -o x.png
+status 1 "the columns" "$SNAPSIM" plot timeline wrong.csv -o x.png
 [ ! -e x.png ] || fail "a picture in spite of an error"

@@ -14,6 +14,10 @@ unit_ns = unit eq "days" ? 86400e9 : unit eq "hours" ? 3600e9 : unit eq "minutes
 at(x) = (column("at_ns") - T_min) / unit_ns
 upto(k) = (sum [j = 1:k] column(word(parts, j)))
 
+# What is in memory after a request stays so until the next: steps. More of them than a page has
+# dots are thinned out.
+thin = 1 + int(T_records) / 4000
+
 shown = ""
 top_bytes = 1
 do for [k = 6:1:-1] {
@@ -35,9 +39,9 @@ set key outside top center horizontal Left reverse samplen 1.4 width 0
 edge = "#333333"
 set style line 1 linecolor rgb edge linewidth 0.6 dashtype solid
 # Tallest first: each lower sum is painted over it. The key reads from the bottom up.
-plot for [w in shown] csv using (at(0)):(upto(int(w))) with filledcurves y1=0 \
+plot for [w in shown] csv every thin using (at(0)):(upto(int(w))) with fillsteps \
         linestyle 1 fillcolor rgb Fills[int(w)] fillstyle solid 1.0 noborder notitle, \
-    for [w in shown] csv using (at(0)):(upto(int(w))) with lines linestyle 1 notitle, \
+    for [w in shown] csv every thin using (at(0)):(upto(int(w))) with steps linestyle 1 notitle, \
     for [i = words(shown):1:-1] NaN with boxes linestyle 1 \
         fillcolor rgb Fills[int(word(shown, i))] fillstyle solid 1.0 border linecolor rgb edge \
         title Names[int(word(shown, i))]

@@ -111,10 +111,13 @@ static int make_figure(struct figure *figure, struct results *results,
                        const struct figure_kind *kind, const char *path,
                        const struct plot_flags *flags, struct err *err)
 {
-    if (kind->takes_file && flags->where.count > 0)
-        return usage_error(
-            err_set(err, "--where: a %s is made of one run, not of results", kind->name));
-    if (kind->takes_file)
+    const struct figure_request *request = &flags->request;
+    if (kind->columns && (flags->where.count > 0 || request->x || request->by || request->value))
+        return usage_error(err_set(err,
+                                   "--where, --x, --by and --value choose among results; a %s is "
+                                   "made of one run",
+                                   kind->name));
+    if (kind->columns)
         return figure_open_file(figure, kind, path, &flags->request, err);
     if (results_open(results, path, err) != 0)
         return -1;

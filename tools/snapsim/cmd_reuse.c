@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "tools/snapsim/figure.h"
 #include "tools/snapsim/load.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/settings.h"
@@ -97,7 +98,7 @@ static int print_reuse(const struct load *load)
     struct text out = {0};
     struct reuse *reuse = mem_zalloc(sizeof *reuse);
     measure(reuse, load->workload, load->schedule);
-    text_printf(&out, "of,waited_for,from,to,requests,tokens\n");
+    text_printf(&out, "%s\n", figure_reuse_columns);
     print_bins("gap_s", reuse->gap_s, &out);
     print_bins("depth_tokens", reuse->depth_tokens, &out);
     int status = print_result(&out);

@@ -5,6 +5,7 @@
 
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
+#include "tools/snapsim/figure.h"
 #include "tools/snapsim/load.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/settings.h"
@@ -121,13 +122,36 @@ static void observe(void *user, const struct request_result *one)
     add_timeline_row(&rows->timeline, one);
 }
 
-static const char timeline_header[] =
-    "at_ns,kv_bytes,snapshot_bytes,live_bytes,padding_bytes,external_bytes,free_bytes\n";
-
 static const char per_request_header[] =
     "request,at_ns,prompt_tokens,seen_tokens,hit_tokens,match_tokens,missed_new_tokens,"
     "missed_evicted_tokens,missed_no_snapshot_tokens,missed_rounding_tokens,missed_last_tokens,"
     "snapshots_taken,used_bytes\n";
+
+/* Where the bytes were, and what the memory strategy cost. */
+static void print_memory(const struct result *result, struct text *out)
+{
+    const struct cache_bytes *mean = &result->mean;
+    uint64_t capacity = result->config.capacity;
+    sheet_bytes("peak memory", result->cache.peak_bytes, out);
+    if (capacity == UNITS_UNLIMITED)
+        return;
+    text_printf(out, "\n");
+    sheet_bytes_share("memory, mean over time: KV", mean->kv, capacity, out);
+    sheet_bytes_share("snapshots", mean->snapshots, capacity, out);
+    if (mean->live > 0)
+        sheet_bytes_share("live states", mean->live, capacity, out);
+    sheet_bytes_share("padding", mean->padding, capacity, out);
+    sheet_bytes_share("free, but of the wrong kind", mean->external, capacity, out);
+    sheet_bytes_share("free", mean->free, capacity, out);
+    if (result->quota_bytes > 0)
+        sheet_bytes_share("share of states", result->quota_bytes, capacity, out);
+    if (result->page_tokens > 1)
+        sheet_count("tokens in a page of KV", result->page_tokens, out);
+    if (result->place_bytes > 0)
+        sheet_bytes("large page or slab", result->place_bytes, out);
+    sheet_count("drops to make room", result->cache.drops, out);
+    sheet_count("of them, only for the split", result->cache.split_evictions, out);
+}
 
 static void print_table(const struct result *result, const struct workload *workload,
                         struct text *out)
@@ -144,10 +168,10 @@ static void print_table(const struct result *result, const struct workload *work
     sheet_share("missed: last token", sum->missed_last_tokens, prompt, out);
     text_printf(out, "\n");
     sheet_count("requests with a hit", result->hit_requests, out);
+    sheet_count("requests that could not be stored", result->cache.uncached_requests, out);
     sheet_count("snapshots taken", result->cache.snapshots_taken, out);
     sheet_count("snapshots evicted", result->cache.snapshots_evicted, out);
-    sheet_count("requests too large to store", result->cache.uncached_requests, out);
-    sheet_bytes("peak memory", result->cache.peak_bytes, out);
+    print_memory(result, out);
 }
 
 static void print_csv(const struct result *result, struct text *out)
@@ -183,7 +207,7 @@ static int run_and_print(const struct config *config, const struct run_flags *fl
     struct text out = {0};
     struct rows rows = {0};
     text_printf(&rows.requests, "%s", per_request_header);
-    text_printf(&rows.timeline, "%s", timeline_header);
+    text_printf(&rows.timeline, "%s\n", figure_timeline_columns);
     int status = EXIT_GOOD;
     if (replay_run(&result, config, load->workload, load->schedule, &snapsim_plugins,
                    flags->per_request || flags->timeline ? observe : NULL, &rows, &err) != 0) {
@@ -251,6 +275,10 @@ int cmd_run(int argc, char **argv)
         say((enum exit_status)status, "%s", err.text);
     else if (options.help)
         help(table);
+    else if (flags.per_request && flags.timeline && strcmp(flags.per_request, flags.timeline) == 0)
+        status =
+            say(EXIT_USAGE, "--per-request and --timeline: two files were expected, found '%s'",
+                flags.timeline);
     else if (options_parse_choice(format, "--format", formats, &flags.format, &err) != 0 ||
              settings_check(&config, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);

@@ -92,10 +92,8 @@ static char *cell_signature(const struct side *side, const struct results_row *r
     struct text text = {0};
     for (size_t i = 0; i < side->setting_count; i++) {
         const struct column *column = &side->settings[i];
-        bool is_resolved_late =
-            strcmp(column->key, "page-tokens") == 0 || strcmp(column->key, "arrival") == 0;
-        if (loose && is_resolved_late)
-            continue;
+        if (loose && strcmp(column->key, "arrival") == 0)
+            continue; /* it is resolved late */
         text_printf(&text, "%s=", column->key);
         column_text_long(column, row, &text);
         text_add(&text, "\x1f", 1);

@@ -334,17 +334,22 @@ static int make_heatmap(struct figure *out, const struct results *results,
     return result;
 }
 
+const char figure_timeline_columns[] =
+    "at_ns,kv_bytes,snapshot_bytes,live_bytes,padding_bytes,external_bytes,free_bytes";
+const char figure_reuse_columns[] = "of,waited_for,from,to,requests,tokens";
+
 const struct figure_kind figure_kinds[] = {
-    {"hit-rate", "hit ratio over capacity, a line for each placement", false, "hit-rate.gp",
+    {"hit-rate", "hit ratio over capacity, a line for each placement", NULL, "hit-rate.gp",
      make_hit_rate},
-    {"misses", "where the prompts' tokens went, a bar for each placement", false, "misses.gp",
+    {"misses", "where the prompts' tokens went, a bar for each placement", NULL, "misses.gp",
      make_misses},
-    {"heatmap", "hit ratio over two settings, as shades and numbers", false, "heatmap.gp",
+    {"heatmap", "hit ratio over two settings, as shades and numbers", NULL, "heatmap.gp",
      make_heatmap},
-    {"timeline", "memory over time, from the CSV of run --timeline", true, "timeline.gp", NULL},
-    {"reuse", "how long ago prompts were used before, from the CSV of reuse", true, "reuse.gp",
-     NULL},
-    {NULL, NULL, false, NULL, NULL},
+    {"timeline", "memory over time, from the CSV of run --timeline", figure_timeline_columns,
+     "timeline.gp", NULL},
+    {"reuse", "how long ago prompts were used before, from the CSV of reuse", figure_reuse_columns,
+     "reuse.gp", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
 /* ---- opening ---- */
@@ -391,6 +396,20 @@ int figure_open(struct figure *out, const struct figure_kind *kind, const struct
     return result == 0 ? kind->make(out, results, request, err) : result;
 }
 
+/* Whether a CSV has these columns and at least two rows, without which an axis has no length. */
+static int check_csv(const struct text *csv, const char *path, const char *columns, struct err *err)
+{
+    size_t width = strcspn(csv->data, "\r\n"), rows = 0;
+    if (width != strlen(columns) || strncmp(csv->data, columns, width) != 0)
+        return err_set(err, "%s:1: the columns '%s' were expected, found '%.*s'", path, columns,
+                       width < 80 ? (int)width : 80, csv->data);
+    for (size_t i = width; i + 1 < csv->length; i++)
+        rows += csv->data[i] == '\n';
+    if (rows < 2)
+        return err_set(err, "%s: at least two rows were expected, found %zu", path, rows);
+    return 0;
+}
+
 int figure_open_file(struct figure *out, const struct figure_kind *kind, const char *path,
                      const struct figure_request *request, struct err *err)
 {
@@ -401,7 +420,9 @@ int figure_open_file(struct figure *out, const struct figure_kind *kind, const c
         gnuplot_set(&out->settings, "x_label", request->x_label);
     if (request->y_label)
         gnuplot_set(&out->settings, "y_label", request->y_label);
-    return text_read_file(&out->csv, path, err);
+    if (text_read_file(&out->csv, path, err) != 0)
+        return -1;
+    return check_csv(&out->csv, path, kind->columns, err);
 }
 
 void figure_close(struct figure *figure)

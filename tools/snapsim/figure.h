@@ -5,6 +5,10 @@
 
 #include "tools/snapsim/pivot.h"
 
+/* The first lines of CSV files that have figures of their own. */
+extern const char figure_timeline_columns[]; /* run --timeline */
+extern const char figure_reuse_columns[];    /* reuse */
+
 struct figure_request {
     const char *x;     /* key along x; NULL: capacity */
     const char *by;    /* keys with commas that make lines, bars or rows; NULL: what varies */
@@ -24,7 +28,7 @@ struct figure {
 
 struct figure_kind {
     const char *name, *summary;
-    bool takes_file; /* its RESULTS is a CSV file of its own, not results */
+    const char *columns; /* of the CSV file that it takes in place of results, or NULL */
     const char *script;
     int (*make)(struct figure *out, const struct results *results,
                 const struct figure_request *request, struct err *err);
@@ -35,7 +39,7 @@ extern const struct figure_kind figure_kinds[]; /* ends with a NULL name */
 int figure_open(struct figure *out, const struct figure_kind *kind, const struct results *results,
                 const struct figure_request *request, struct err *err) MUST_CHECK;
 
-/* For the kinds that take a file: the CSV is its content. */
+/* For the kinds that take a file: the CSV is its content. err: other columns, too few rows. */
 int figure_open_file(struct figure *out, const struct figure_kind *kind, const char *path,
                      const struct figure_request *request, struct err *err) MUST_CHECK;
 void figure_close(struct figure *figure);

@@ -42,11 +42,10 @@ static bool is_default(const struct part *part, const struct results_row *row)
     return usual && column_is(&part->column, row, usual);
 }
 
-/* Follows from the trace or the memory strategy if it is not given. */
+/* Follows from the trace if it is not given. */
 static bool resolves_itself(const struct part *part)
 {
-    return strcmp(part->column.name, "page-tokens") == 0 ||
-           strcmp(part->column.name, "arrival") == 0;
+    return strcmp(part->column.name, "arrival") == 0;
 }
 
 static void collect(struct parts *parts, const struct results *results)

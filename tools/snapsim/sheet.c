@@ -17,21 +17,40 @@ void sheet_head(const struct result *result, const struct workload *workload, st
                 config->memory, units_bytes(config->capacity, capacity));
 }
 
-void sheet_share(const char *what, uint64_t tokens, uint64_t of, struct text *out)
+static void add_line(const char *what, const char *value, struct text *out)
 {
-    char grouped[UNITS_TEXT];
-    text_printf(out, "  %-34s %18s  %6.2f %%\n", what, units_grouped(tokens, grouped),
-                of ? 100.0 * (double)tokens / (double)of : 0.0);
+    text_printf(out, "  %-34s %18s", what, value);
+}
+
+static void add_share(uint64_t value, uint64_t of, struct text *out)
+{
+    text_printf(out, "  %6.2f %%\n", of ? 100.0 * (double)value / (double)of : 0.0);
 }
 
 void sheet_count(const char *what, uint64_t value, struct text *out)
 {
     char grouped[UNITS_TEXT];
-    text_printf(out, "  %-34s %18s\n", what, units_grouped(value, grouped));
+    add_line(what, units_grouped(value, grouped), out);
+    text_printf(out, "\n");
 }
 
 void sheet_bytes(const char *what, uint64_t bytes, struct text *out)
 {
     char printed[UNITS_TEXT];
-    text_printf(out, "  %-34s %18s\n", what, units_bytes(bytes, printed));
+    add_line(what, units_bytes(bytes, printed), out);
+    text_printf(out, "\n");
+}
+
+void sheet_share(const char *what, uint64_t value, uint64_t of, struct text *out)
+{
+    char grouped[UNITS_TEXT];
+    add_line(what, units_grouped(value, grouped), out);
+    add_share(value, of, out);
+}
+
+void sheet_bytes_share(const char *what, uint64_t bytes, uint64_t of, struct text *out)
+{
+    char printed[UNITS_TEXT];
+    add_line(what, units_bytes(bytes, printed), out);
+    add_share(bytes, of, out);
 }
