@@ -32,20 +32,6 @@ static bool is_offline(const struct plugin *const *list, const char *text)
 
 /* ---- running ---- */
 
-static char directory[] = "/tmp/snapsim-test-XXXXXX";
-
-static void setup(void)
-{
-    struct err err = {""};
-    int result = ref_models_open(directory, &err);
-    ck_assert_msg(result == 0, "%s", err.text);
-}
-
-static void teardown(void)
-{
-    ref_models_close(directory);
-}
-
 static void fail_cell(const struct ref_case *cell, const struct ref_trace *trace, const char *what)
 {
     struct text text = {0};
@@ -77,7 +63,7 @@ static struct ref_results run(const struct ref_case *cell, const struct ref_trac
 {
     struct ref_results results;
     struct err err = {""};
-    if (ref_case_run(cell, workload, directory, &results, &err) != 0)
+    if (ref_case_run(cell, workload, &results, &err) != 0)
         fail_cell(cell, trace, err.text);
     for (uint32_t i = 0; i < results.count; i++)
         check_request(cell, trace, &results.items[i]);
@@ -354,7 +340,7 @@ START_TEST(test_none_passes_the_bound)
         loaded.capacity_bytes = side->units * (1 + seed % 4) / 2;
         struct ref_case cell = cell_of(side, "none", "lru");
         cell.capacity_bytes = loaded.capacity_bytes;
-        int result = ref_case_bound(&cell, loaded.load, directory, &loaded.bound, &err);
+        int result = ref_case_bound(&cell, loaded.load, &loaded.bound, &err);
         ck_assert_msg(result == 0, "%s", err.text);
         narrowed += loaded.bound.dual_tokens < loaded.bound.ideal_tokens;
         each_cell(side, check_bound, &loaded);
@@ -488,7 +474,7 @@ static void world_check(struct world *world)
                               .count = WORLD_REQUESTS};
     struct err err = {""};
     world->traces++;
-    if (ref_case_compare(world->cell, &trace, directory, &err) != 0)
+    if (ref_case_compare(world->cell, &trace, &err) != 0)
         fail_cell(world->cell, &trace, err.text);
 }
 
@@ -536,7 +522,7 @@ int main(void)
 {
     Suite *suite = suite_create("policies");
     TCase *all = tcase_create("all");
-    tcase_add_unchecked_fixture(all, setup, teardown);
+    tcase_add_unchecked_fixture(all, ref_models_open, ref_models_close);
     tcase_set_timeout(all, 600);
     tcase_add_loop_test(all, test_no_foresight_sequential, 0, COUNT(sides));
     tcase_add_loop_test(all, test_no_foresight_recorded, 0, COUNT(sides));

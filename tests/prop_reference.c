@@ -123,8 +123,7 @@ static void draw_cell(struct ref_case *cell, struct rng *rng, const struct group
     cell->capacity_bytes = draw_capacity(rng, trace, cell->model);
 }
 
-static int run_case(const struct group *group, uint64_t seed, const char *directory,
-                    struct text *report)
+static int run_case(const struct group *group, uint64_t seed, struct text *report)
 {
     struct rng rng = rng_open(seed, group->name);
     struct ref_trace trace;
@@ -132,7 +131,7 @@ static int run_case(const struct group *group, uint64_t seed, const char *direct
     struct err err = {""};
     draw_trace(&trace, &rng, group);
     draw_cell(&cell, &rng, group, &trace, seed);
-    int result = ref_case_compare(&cell, &trace, directory, &err);
+    int result = ref_case_compare(&cell, &trace, &err);
     if (result != 0) {
         text_printf(report, "group %s, SNAPSIM_TEST_SEED=%" PRIu64 "\n%s\n", group->name, seed,
                     err.text);
@@ -156,14 +155,10 @@ START_TEST(test_fast_equals_model)
     uint64_t count = CASES_PER_GROUP * environment_number("SNAPSIM_TEST_CASES", 1);
     if (getenv("SNAPSIM_TEST_SEED"))
         count = 1;
-    char directory[] = "/tmp/snapsim-test-XXXXXX";
     struct text report = {0};
-    struct err err = {""};
-    int result = ref_models_open(directory, &err);
-    ck_assert_msg(result == 0, "%s", err.text);
+    int result = 0;
     for (uint64_t seed = from; seed < from + count && result == 0; seed++)
-        result = run_case(group, seed, directory, &report);
-    ref_models_close(directory);
+        result = run_case(group, seed, &report);
     if (result != 0)
         fprintf(stderr, "%s", report.data);
     text_close(&report);
@@ -213,6 +208,7 @@ int main(void)
 {
     Suite *suite = suite_create("reference");
     TCase *random = tcase_create("random");
+    tcase_add_unchecked_fixture(random, ref_models_open, ref_models_close);
     tcase_set_timeout(random, 3600);
     tcase_add_test(random, test_resolved_lists_are_the_texts);
     tcase_add_loop_test(random, test_fast_equals_model, 0, COUNT(groups));

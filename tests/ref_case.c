@@ -2,6 +2,7 @@
 #include "tests/ref_case.h"
 
 #include <assert.h>
+#include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,9 @@ const struct ref_model ref_models[REF_MODEL_COUNT] = {
     {"tiny-equal", 2, 2}, {"tiny-small", 4, 3},      {"tiny-no-state", 1, 0},
 };
 
-static void model_path(const char *directory, const struct ref_model *model, char path[256])
+static char directory[] = "/tmp/snapsim-test-XXXXXX";
+
+void ref_model_path(const struct ref_model *model, char path[256])
 {
     snprintf(path, 256, "%s/%s.json", directory, model->name);
 }
@@ -44,24 +47,22 @@ static int write_model(const struct ref_model *model, const char *path, struct e
     return result;
 }
 
-int ref_models_open(char *directory, struct err *err)
+void ref_models_open(void)
 {
+    struct err err = {""};
     char path[256];
-    if (!mkdtemp(directory))
-        return err_set_errno(err, "make directory '%s'", directory);
-    int result = 0;
-    for (size_t i = 0; i < REF_MODEL_COUNT && result == 0; i++) {
-        model_path(directory, &ref_models[i], path);
-        result = write_model(&ref_models[i], path, err);
+    ck_assert_msg(mkdtemp(directory) != NULL, "no directory '%s'", directory);
+    for (size_t i = 0; i < REF_MODEL_COUNT; i++) {
+        ref_model_path(&ref_models[i], path);
+        ck_assert_msg(write_model(&ref_models[i], path, &err) == 0, "%s", err.text);
     }
-    return result;
 }
 
-void ref_models_close(const char *directory)
+void ref_models_close(void)
 {
     char path[256];
     for (size_t i = 0; i < REF_MODEL_COUNT; i++) {
-        model_path(directory, &ref_models[i], path);
+        ref_model_path(&ref_models[i], path);
         unlink(path);
     }
     rmdir(directory);
@@ -102,11 +103,10 @@ static int set_config(struct config *config, const struct ref_case *cell, bool r
 
 /* Opens both, whether it succeeds or not. */
 static int open_cell(const struct ref_case *cell, const struct workload *workload,
-                     const char *directory, struct config *config, struct schedule **schedule,
-                     struct err *err)
+                     struct config *config, struct schedule **schedule, struct err *err)
 {
     char path[256];
-    model_path(directory, cell->model, path);
+    ref_model_path(cell->model, path);
     *schedule = NULL;
     config_open(config);
     if (set_config(config, cell, workload->replies_kept, path, err) != 0)
@@ -115,14 +115,14 @@ static int open_cell(const struct ref_case *cell, const struct workload *workloa
 }
 
 int ref_case_run(const struct ref_case *cell, const struct workload *workload,
-                 const char *directory, struct ref_results *out, struct err *err)
+                 struct ref_results *out, struct err *err)
 {
     struct config config;
     struct schedule *schedule;
     const struct plugins plugins = {placement_list, eviction_list, memory_list};
     *out = (struct ref_results){0};
     out->items = mem_array(workload->request_count, sizeof *out->items);
-    int result = open_cell(cell, workload, directory, &config, &schedule, err);
+    int result = open_cell(cell, workload, &config, &schedule, err);
     if (result == 0)
         result =
             replay_run(&out->total, &config, workload, schedule, &plugins, add_result, out, err);
@@ -142,12 +142,12 @@ void ref_results_close(struct ref_results *results)
     free(results->items);
 }
 
-int ref_case_bound(const struct ref_case *cell, const struct workload *workload,
-                   const char *directory, struct bound *out, struct err *err)
+int ref_case_bound(const struct ref_case *cell, const struct workload *workload, struct bound *out,
+                   struct err *err)
 {
     struct config config;
     struct schedule *schedule;
-    int result = open_cell(cell, workload, directory, &config, &schedule, err);
+    int result = open_cell(cell, workload, &config, &schedule, err);
     if (result == 0)
         result = bound_find(out, &config, workload, schedule, 100, err);
     schedule_close(schedule);
@@ -269,8 +269,7 @@ static int compare_counters(const struct cache_counters *a, const struct cache_c
     return compare_numbers(numbers, sizeof numbers / sizeof *numbers, "at the end", err);
 }
 
-int ref_case_compare(const struct ref_case *cell, const struct ref_trace *trace,
-                     const char *directory, struct err *err)
+int ref_case_compare(const struct ref_case *cell, const struct ref_trace *trace, struct err *err)
 {
     struct workload *workload = NULL;
     struct ref_results fast = {0};
@@ -280,7 +279,7 @@ int ref_case_compare(const struct ref_case *cell, const struct ref_trace *trace,
     struct ref_request *arriving = mem_array(trace->count, sizeof *arriving);
     int result = ref_trace_build(trace, &workload, err);
     if (result == 0)
-        result = ref_case_run(cell, workload, directory, &fast, err);
+        result = ref_case_run(cell, workload, &fast, err);
     if (result != 0)
         goto out;
     for (uint32_t i = 0; i < trace->count; i++)

@@ -14,10 +14,12 @@ struct ref_model {
 #define REF_MODEL_COUNT 7
 extern const struct ref_model ref_models[REF_MODEL_COUNT];
 
-/* Writes them as files into a new directory, whose name starts with what `directory` holds and ends
- * in six letters that mkdtemp puts in place of XXXXXX. */
-int ref_models_open(char *directory, struct err *err) MUST_CHECK;
-void ref_models_close(const char *directory);
+/* Write them as files into a new directory, and remove it: for tcase_add_unchecked_fixture. */
+void ref_models_open(void);
+void ref_models_close(void);
+
+/* The file of one of them, until ref_models_close. */
+void ref_model_path(const struct ref_model *model, char path[256]);
 
 struct ref_case {
     const struct ref_model *model;
@@ -33,18 +35,18 @@ struct ref_results {
     struct result total;
 };
 
-/* Runs the fast code. directory is where the files of the models are. */
+/* Runs the fast code; between ref_models_open and ref_models_close. */
 int ref_case_run(const struct ref_case *cell, const struct workload *workload,
-                 const char *directory, struct ref_results *out, struct err *err) MUST_CHECK;
+                 struct ref_results *out, struct err *err) MUST_CHECK;
 void ref_results_close(struct ref_results *results);
 
 /* The limits of that cell's model and capacity. */
-int ref_case_bound(const struct ref_case *cell, const struct workload *workload,
-                   const char *directory, struct bound *out, struct err *err) MUST_CHECK;
+int ref_case_bound(const struct ref_case *cell, const struct workload *workload, struct bound *out,
+                   struct err *err) MUST_CHECK;
 
 /* Runs both and compares all. Returns -1 and says what differs first. */
 int ref_case_compare(const struct ref_case *cell, const struct ref_trace *trace,
-                     const char *directory, struct err *err) MUST_CHECK;
+                     struct err *err) MUST_CHECK;
 
 void ref_case_print(const struct ref_case *cell, struct text *out);
 

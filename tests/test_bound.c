@@ -10,20 +10,6 @@
 #include "tests/ref_case.h"
 #include "tests/suite.h"
 
-static char directory[] = "/tmp/snapsim-test-XXXXXX";
-
-static void setup(void)
-{
-    struct err err = {""};
-    int result = ref_models_open(directory, &err);
-    ck_assert_msg(result == 0, "%s", err.text);
-}
-
-static void teardown(void)
-{
-    ref_models_close(directory);
-}
-
 /* ---- on paper ---- */
 
 #define PROMPT(at, tokens, ids)                                                                    \
@@ -60,8 +46,8 @@ START_TEST(on_paper)
     struct schedule *schedule = NULL;
     struct config config;
     struct bound bound;
-    char model[300];
-    snprintf(model, sizeof model, "%s/tiny-3.json", directory);
+    char model[256];
+    ref_model_path(&ref_models[0], model);
     config_open(&config);
     ck_assert(config_set(&config, "model", model, &err) == 0);
     ck_assert(config_set(&config, "capacity", paper_rows[_i].capacity, &err) == 0);
@@ -196,7 +182,7 @@ static void check_runs(const struct ref_case *drawn, const struct workload *work
             struct ref_results results;
             cell.placement = placements[p];
             cell.eviction = evictions[e];
-            int result = ref_case_run(&cell, workload, directory, &results, &err);
+            int result = ref_case_run(&cell, workload, &results, &err);
             ck_assert_msg(result == 0, "%s", err.text);
             ck_assert_uint_le(results.total.sum.hit_tokens, exact);
             ref_results_close(&results);
@@ -230,7 +216,7 @@ START_TEST(every_schedule)
             struct workload *workload = NULL;
             struct bound bound;
             ck_assert(ref_trace_build(&trace, &workload, &err) == 0);
-            ck_assert(ref_case_bound(&cell, workload, directory, &bound, &err) == 0);
+            ck_assert(ref_case_bound(&cell, workload, &bound, &err) == 0);
             uint64_t exact = find_exact(&world);
             ck_assert_msg(exact <= bound.dual_tokens, "seed %d: %d above the dual, %d", (int)seed,
                           (int)exact, (int)bound.dual_tokens);
@@ -253,7 +239,7 @@ int main(void)
 {
     Suite *suite = suite_create("bound");
     TCase *tcase = tcase_create("all");
-    tcase_add_unchecked_fixture(tcase, setup, teardown);
+    tcase_add_unchecked_fixture(tcase, ref_models_open, ref_models_close);
     tcase_set_timeout(tcase, 300);
     SUITE_LOOP(tcase, on_paper, paper_rows);
     tcase_add_test(tcase, every_schedule);

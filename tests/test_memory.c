@@ -409,10 +409,8 @@ START_TEST(a_wall_can_beat_one_lru)
         const char *memory;
         uint64_t hit, no_snapshot, kv_evicted;
     } rows[] = {{"ideal", 0, 1024, 1536}, {"static:ratio=0.1", 1024, 0, 512}};
-    char directory[] = "/tmp/snapsim-test-XXXXXX", model[300];
-    struct err err = {""};
-    ck_assert_msg(ref_models_open(directory, &err) == 0, "%s", err.text);
-    snprintf(model, sizeof model, "%s/tiny-3.json", directory);
+    char model[256];
+    ref_model_path(&ref_models[0], model);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *settings[] = {"model",       model,  "memory",   rows[i].memory,
                                   "page-tokens", "1",    "capacity", "12324B",
@@ -423,7 +421,6 @@ START_TEST(a_wall_can_beat_one_lru)
         ck_assert_uint_eq(result.cache.kv_tokens_evicted, rows[i].kv_evicted);
         result_close(&result);
     }
-    ref_models_close(directory);
 }
 END_TEST
 
@@ -492,6 +489,7 @@ int main(void)
 {
     Suite *suite = suite_create("memory");
     TCase *tcase = tcase_create("all");
+    tcase_add_unchecked_fixture(tcase, ref_models_open, ref_models_close);
     tcase_set_timeout(tcase, 300);
     tcase_add_loop_test(tcase, large_pages, 0, sizeof large_rows / sizeof *large_rows);
     tcase_add_test(tcase, equal_units_are_one_list);
