@@ -63,7 +63,7 @@ struct memory {
     /* For the report; kept by the strategy. */
     uint64_t place_bytes;  /* of a large page or slab; 0 without them */
     uint64_t quota_bytes;  /* what a fixed split gives to states; 0 without one */
-    uint64_t moved_bytes;  /* by compaction, or with slabs that changed sides */
+    uint64_t moved_bytes;  /* by compaction */
     uint64_t moved_places; /* slabs or large pages that went from one kind to the other */
 };
 

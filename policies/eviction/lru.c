@@ -133,7 +133,7 @@ static struct heap_key age_of(const struct eviction *lru, holding_id holding)
 
 static void enter_end(struct eviction *lru, uint32_t snapshot)
 {
-    holding_id holding = lru->cache->workload->node_count + snapshot;
+    holding_id holding = snapshot_holding(lru->cache, snapshot);
     if (snapshot_ends_path(lru->cache, snapshot))
         heap_put(&((struct lists *)lru->state)->ends,
                  (struct heap_entry){age_of(lru, holding), holding, 0});
@@ -148,7 +148,7 @@ static void renew(struct eviction *lru, holding_id holding)
                                sizeof *lists->arrivals);
     lists->arrivals[holding] = lists->arrival;
     if (cache->tracks_ends)
-        enter_end(lru, holding - cache->workload->node_count);
+        enter_end(lru, holding_snapshot_id(cache, holding));
 }
 
 static void gone(struct eviction *lru, holding_id holding)
@@ -208,7 +208,7 @@ static uint32_t oldest_end(const struct eviction *lru)
         holding_id holding = ends->entries[0].holding;
         struct heap_key age = age_of(lru, holding);
         if (holding_snapshot(lru->cache, holding)->live &&
-            snapshot_ends_path(lru->cache, holding - lru->cache->workload->node_count) &&
+            snapshot_ends_path(lru->cache, holding_snapshot_id(lru->cache, holding)) &&
             age.first == ends->entries[0].key.first && age.within == ends->entries[0].key.within)
             return holding_droppable(lru->cache, holding, PART_KV) ? holding + 1 : 0;
     }

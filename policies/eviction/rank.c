@@ -20,7 +20,7 @@ static bool is_stale(const struct eviction *eviction, const struct heap *heap,
     if (holding_is_kv(cache, entry->holding))
         return cache->nodes[entry->holding].children > 0;
     return heap == &rank->ends &&
-           !snapshot_ends_path(cache, entry->holding - cache->workload->node_count);
+           !snapshot_ends_path(cache, holding_snapshot_id(cache, entry->holding));
 }
 
 #define HEAP_SLACK 64
@@ -52,7 +52,7 @@ void rank_push(struct eviction *eviction, holding_id holding)
         return;
     }
     enter(eviction, &rank->snapshots, entry);
-    if (cache->tracks_ends && snapshot_ends_path(cache, holding - cache->workload->node_count))
+    if (cache->tracks_ends && snapshot_ends_path(cache, holding_snapshot_id(cache, holding)))
         enter(eviction, &rank->ends, entry);
 }
 
@@ -69,7 +69,7 @@ void rank_gone(struct eviction *eviction, holding_id holding)
     } else if (cache->tracks_ends) {
         uint32_t end = cache_path_end(cache, holding_snapshot(cache, holding)->node);
         if (end != SNAPSHOT_NONE)
-            rank_push(eviction, cache->workload->node_count + end);
+            rank_push(eviction, snapshot_holding(cache, end));
     }
 }
 

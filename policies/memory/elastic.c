@@ -15,6 +15,11 @@ struct elastic {
     uint64_t slab, hysteresis, pieces;
 };
 
+struct pressed_slabs {
+    struct slabs slabs; /* first: slab.c knows nothing of the rest */
+    uint64_t pressure[SLAB_CLASSES];
+};
+
 static const struct param params[] = {
     PARAM(struct elastic, slab, PARAM_BYTES, "64MiB", 0, 0,
           "size of a slab; at least a page of KV or a piece of a state"),
@@ -46,7 +51,8 @@ static bool falls_short(struct memory *memory, struct memory_need need,
                         struct memory_shortage *shortage)
 {
     const struct elastic *elastic = memory->settings;
-    struct slabs *slabs = memory->state;
+    struct pressed_slabs *state = memory->state;
+    struct slabs *slabs = &state->slabs;
     uint64_t units[SLAB_CLASSES];
     slab_units(slabs, need, units);
     if (slab_needed(slabs, units, slabs->free_units) <= slabs->free_slabs)
@@ -62,10 +68,10 @@ static bool falls_short(struct memory *memory, struct memory_need need,
     uint32_t own = slab_oldest(slabs, mine), oldest = slab_oldest(slabs, other);
     bool older =
         oldest != SLAB_NONE && (own == SLAB_NONE || slab_age(slabs, oldest) < slab_age(slabs, own));
-    slabs->pressure[mine] = older ? slabs->pressure[mine] + 1 : 0;
-    if (slabs->pressure[mine] > elastic->hysteresis || (older && own == SLAB_NONE)) {
+    state->pressure[mine] = older ? state->pressure[mine] + 1 : 0;
+    if (state->pressure[mine] > elastic->hysteresis || (older && own == SLAB_NONE)) {
         shortage->place = oldest + 1;
-        slabs->pressure[mine] = 0;
+        state->pressure[mine] = 0;
     }
     return true;
 }
@@ -75,7 +81,7 @@ const struct memory_ops memory_elastic = {
                .summary = "slabs that move between KV and states by demand, with hysteresis",
                .params = params,
                .settings_size = sizeof(struct elastic),
-               .state_size = sizeof(struct slabs)},
+               .state_size = sizeof(struct pressed_slabs)},
     .flags = MEMORY_BY_PART | MEMORY_PLACED,
     .init = init,
     .falls_short = falls_short,

@@ -181,8 +181,8 @@ void end_pass(struct end *end, uint32_t from, uint32_t to)
 
 void end_compact(struct end *end)
 {
+    assert(end->used < end->extent && "there is a hole");
     uint32_t from = end->extent - 1, to = lowest_free(end), run = end->runs_ending[from];
-    assert(to < from && "there is a hole");
     if (--end->runs[run].count > 0) {
         set_ending(end, run);
         put_run(end, end->runs[run].holder, run + 1, to, 1);

@@ -65,8 +65,6 @@ struct slabs {
     uint32_t *tops, *ages; /* by holder: 1 + its last run, and 1 + arrival */
     size_t tops_capacity, ages_capacity;
     uint32_t now; /* 1 + arrival */
-
-    uint64_t pressure[SLAB_CLASSES]; /* for elastic */
 };
 
 /* Checks that a slab holds at least one unit of each class, and makes the rest. */

@@ -121,7 +121,7 @@ static void take(struct memory *memory, int which, uint32_t holder, uint64_t uni
 {
     struct end *end = end_of(memory, which), *other = end_of(memory, 1 - which);
     while (units > 0) {
-        uint64_t room = gap(memory) / (end->unit_bytes ? end->unit_bytes : 1);
+        uint64_t room = end->unit_bytes ? gap(memory) / end->unit_bytes : units;
         uint64_t taken = end_take(end, holder, units, room);
         units -= taken;
         if (taken == 0) {

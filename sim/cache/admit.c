@@ -43,7 +43,7 @@ static void collect_path(struct cache *cache, const struct plan *plan)
     }
 }
 
-/* Calls visit for each wanted snapshot from `from` on with the node that it lies on. */
+/* Calls visit for each wanted snapshot that was not given up, with the node that it lies on. */
 typedef void visit_wanted(struct cache *cache, struct plan *plan,
                           const struct wanted_position *wanted, node_id node);
 
@@ -67,8 +67,7 @@ static void pin_present(struct cache *cache, struct plan *plan,
     if (snapshot == SNAPSHOT_NONE)
         return;
     cache->snapshots[snapshot].pinned = true;
-    if (cache->memory.ops->used)
-        cache->memory.ops->used(&cache->memory, true, snapshot);
+    store_use_snapshot(cache, snapshot);
     plan->present++;
     if (workload_node_start(cache->workload, node) + cache->nodes[node].resident < wanted->position)
         return; /* stranded: its KV is not there to be pinned */
@@ -195,7 +194,7 @@ static bool drop_one(struct cache *cache, const struct memory_shortage *shortage
     if (holding_is_kv(cache, victim.holding))
         store_drop_kv(cache, victim.holding, shortage->kv_pages, victim.down_to);
     else
-        store_drop_snapshot(cache, victim.holding - cache->workload->node_count);
+        store_drop_snapshot(cache, holding_snapshot_id(cache, victim.holding));
     cache->counters.drops++;
     return true;
 }
@@ -263,7 +262,7 @@ static void commit_snapshot(struct cache *cache, struct plan *plan,
     cache->snapshots[snapshot].pinned = false;
     if (owner == 0 || cache->snapshots[snapshot].stream != 0) /* taken to stay, it stays */
         cache->snapshots[snapshot].stream = owner;
-    cache->eviction.ops->used(&cache->eviction, cache->workload->node_count + snapshot);
+    cache->eviction.ops->used(&cache->eviction, snapshot_holding(cache, snapshot));
 }
 
 /* Stores the KV of the path, and makes what was there below the match, a reply that was given
@@ -321,6 +320,26 @@ static void trim(struct cache *cache)
     cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
 }
 
+/* Steps 3 to 6. */
+static void store_plan(struct cache *cache, struct plan *plan, bool refuses)
+{
+    collect_path(cache, plan);
+    for_each_wanted(cache, plan, pin_present);
+    pin(cache, plan, true);
+    if (plan->present > 0)
+        store_use_path(cache, plan->pin_node);
+    bool fits = refuses || make_room(cache, plan);
+    if (fits)
+        commit(cache, plan);
+    else
+        for_each_wanted(cache, plan, unpin_present);
+    pin(cache, plan, false);
+    if (fits)
+        replace_newest(cache, plan);
+    if (refuses)
+        trim(cache);
+}
+
 void cache_admit(struct cache *cache, const struct request *request, const struct lookup *lookup,
                  const struct positions *wanted)
 {
@@ -332,25 +351,8 @@ void cache_admit(struct cache *cache, const struct request *request, const struc
                         .pin_position = lookup->hit_tokens};
     bool refuses = cache->eviction.ops->flags & EVICTION_REFUSES;
     choose_kv_end(cache, &plan);
-    if (plan.kv_end == 0)
-        return;
-    if (!refuses && !reduce(cache, &plan))
-        return;
-    collect_path(cache, &plan);
-    for_each_wanted(cache, &plan, pin_present);
-    pin(cache, &plan, true);
-    if (plan.present > 0 && cache->memory.ops->used)
-        store_use_path(cache, plan.pin_node);
-    bool fits = refuses || make_room(cache, &plan);
-    if (fits)
-        commit(cache, &plan);
-    else
-        for_each_wanted(cache, &plan, unpin_present);
-    pin(cache, &plan, false);
-    if (fits)
-        replace_newest(cache, &plan);
-    if (refuses)
-        trim(cache);
+    if (plan.kv_end > 0 && (refuses || reduce(cache, &plan)))
+        store_plan(cache, &plan, refuses);
     if (cache->memory.used_bytes > cache->counters.peak_bytes)
         cache->counters.peak_bytes = cache->memory.used_bytes;
 }

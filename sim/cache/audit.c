@@ -23,9 +23,7 @@ static int check_node(const struct cache *cache, node_id node, struct recount *r
     if (here->children > 0 && here->resident != end - start)
         return err_set(err, "node %u: children have KV that it lacks", node);
     if (here->resident > 0) {
-        uint32_t parent_tokens = end == start ? 0 : cache->nodes[parent].resident;
-        if (parent != NODE_ROOT &&
-            parent_tokens != start - workload_node_start(cache->workload, parent))
+        if (cache->nodes[parent].resident != start - workload_node_start(cache->workload, parent))
             return err_set(err, "node %u: KV is resident without that of its parent", node);
         recount->children[parent]++;
         recount->kv_tokens += here->resident;
@@ -87,10 +85,26 @@ static int check_bytes(const struct cache *cache, const struct recount *recount,
     return 0;
 }
 
+/* Whether the list of a node's children with KV, if lists are kept, has them all, linked both ways.
+ */
+static bool kin_is_sound(const struct cache *cache, node_id node)
+{
+    uint32_t count = 0, before = 0;
+    for (uint32_t link = cache->kin ? cache->kin[node].first_child : 0; link;
+         link = cache->kin[link - 1].next) {
+        if (cache->kin[link - 1].previous != before || cache->nodes[link - 1].resident == 0 ||
+            cache->workload->nodes[link - 1].parent != node)
+            return false;
+        before = link;
+        count++;
+    }
+    return cache->kin == NULL || count == cache->nodes[node].children;
+}
+
 static int compare(const struct cache *cache, const struct recount *recount, struct err *err)
 {
     for (node_id node = 0; node < cache->workload->node_count; node++)
-        if (recount->children[node] != cache->nodes[node].children)
+        if (recount->children[node] != cache->nodes[node].children || !kin_is_sound(cache, node))
             return err_set(err, "node %u: %u children with KV, counted %u", node,
                            cache->nodes[node].children, recount->children[node]);
     if (recount->kv_tokens != cache->kv_tokens || recount->kv_pages != cache->kv_pages)

@@ -27,6 +27,24 @@ struct cache *cache_open(const struct workload *workload, const struct cache_set
     return cache;
 }
 
+int cache_set_eviction(struct cache *cache, const struct eviction_ops *ops, void *settings,
+                       const struct future *future, struct err *err)
+{
+    cache->eviction = (struct eviction){.ops = ops,
+                                        .settings = settings,
+                                        .state = mem_zalloc(ops->plugin.state_size),
+                                        .cache = cache,
+                                        .future = ops->plugin.offline ? future : NULL};
+    cache->eviction.holdings = mem_grow_zeroed(NULL, &cache->holding_capacity,
+                                               cache->workload->node_count, ops->holding_size);
+    if ((ops->flags & EVICTION_REFUSES) && (cache->memory.ops->flags & MEMORY_PLACED))
+        return err_set(err,
+                       "eviction '%s' stores before it makes room, which memory '%s' cannot: its "
+                       "pages have places",
+                       ops->plugin.name, cache->memory.ops->plugin.name);
+    return ops->init ? ops->init(&cache->eviction, err) : 0;
+}
+
 void cache_close(struct cache *cache)
 {
     if (cache == NULL)

@@ -111,7 +111,7 @@ struct cache {
     uint32_t pinned_position;
 
     uint32_t *stream_newest; /* by stream: 1 + its newest replaceable snapshot, or 0 */
-    node_id *path;           /* scratch: nodes of the current request, deepest first */
+    uint32_t *path;          /* scratch: nodes or holdings of the current request, deepest first */
     size_t path_length, path_capacity;
 };
 
@@ -135,10 +135,15 @@ struct lookup {
     bool forks; /* what is stored goes on at match_tokens in another direction */
 };
 
-/* memory and eviction come opened, and are closed with the cache. */
+/* memory comes opened, and is closed with the cache. */
 struct cache *cache_open(const struct workload *workload, const struct cache_settings *settings,
                          const struct memory *memory);
 void cache_close(struct cache *cache);
+
+/* To be set before the first request. ops, settings and future stay the caller's and must outlive
+ * the cache. err: it does not go with the memory strategy, or its init fails. */
+int cache_set_eviction(struct cache *cache, const struct eviction_ops *ops, void *settings,
+                       const struct future *future, struct err *err) MUST_CHECK;
 
 /* Takes room for the live state of a request that starts; false if there is none. */
 bool cache_add_live_state(struct cache *cache);
@@ -155,6 +160,17 @@ void cache_admit(struct cache *cache, const struct request *request, const struc
                  const struct positions *wanted);
 
 /* For policies. */
+static inline holding_id snapshot_holding(const struct cache *cache, uint32_t snapshot)
+{
+    return cache->workload->node_count + snapshot;
+}
+
+/* Of a holding that is a snapshot. */
+static inline uint32_t holding_snapshot_id(const struct cache *cache, holding_id holding)
+{
+    return holding - cache->workload->node_count;
+}
+
 static inline bool holding_is_kv(const struct cache *cache, holding_id holding)
 {
     return holding < cache->workload->node_count;
@@ -162,7 +178,7 @@ static inline bool holding_is_kv(const struct cache *cache, holding_id holding)
 
 static inline const struct snapshot *holding_snapshot(const struct cache *cache, holding_id holding)
 {
-    return &cache->snapshots[holding - cache->workload->node_count];
+    return &cache->snapshots[holding_snapshot_id(cache, holding)];
 }
 
 /* Where a holding ends: a snapshot's position, or the end of the node's resident KV. */
@@ -189,13 +205,23 @@ static inline bool holding_droppable(const struct cache *cache, holding_id holdi
             return false;
         return wanted != PART_KV ||
                (!cache->kv_is_holding &&
-                snapshot_ends_path(cache, holding - cache->workload->node_count));
+                snapshot_ends_path(cache, holding_snapshot_id(cache, holding)));
     }
     const struct cache_node *node = &cache->nodes[holding];
     if (node->resident == 0 || node->children > 0 || wanted == PART_SNAPSHOT)
         return false;
     return holding != cache->pinned_node ||
            holding_position(cache, holding) > cache->pinned_position;
+}
+
+/* The deepest snapshot of a node at or below a position: 1 + its number, or 0. */
+static inline uint32_t cache_snapshots_to(const struct cache *cache, node_id node,
+                                          uint32_t position)
+{
+    uint32_t link = cache->nodes[node].snapshots;
+    while (link != 0 && cache->snapshots[link - 1].position > position)
+        link = cache->snapshots[link - 1].next;
+    return link;
 }
 
 /* The snapshot at the end of the path whose deepest resident node is `node` or the next above it;

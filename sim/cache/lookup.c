@@ -8,9 +8,7 @@ static void find_snapshot(struct cache *cache, node_id node, uint32_t limit, str
 {
     for (;; node = cache->workload->nodes[node].parent) {
         cache->counters.node_visits++;
-        uint32_t link = cache->nodes[node].snapshots;
-        while (link != 0 && cache->snapshots[link - 1].position > limit)
-            link = cache->snapshots[link - 1].next;
+        uint32_t link = cache_snapshots_to(cache, node, limit);
         if (link != 0) {
             const struct snapshot *snapshot = &cache->snapshots[link - 1];
             found->snapshot = link - 1;
@@ -54,13 +52,11 @@ static void use_path_snapshots(struct cache *cache, node_id node, uint32_t match
 {
     cache->path_length = 0;
     for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent) {
-        for (uint32_t link = cache->nodes[node].snapshots; link != 0;
+        for (uint32_t link = cache_snapshots_to(cache, node, match_tokens); link != 0;
              link = cache->snapshots[link - 1].next) {
-            if (cache->snapshots[link - 1].position > match_tokens)
-                continue;
             cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
                                    sizeof *cache->path);
-            cache->path[cache->path_length++] = cache->workload->node_count + link - 1;
+            cache->path[cache->path_length++] = snapshot_holding(cache, link - 1);
         }
     }
     while (cache->path_length > 0)
@@ -72,7 +68,7 @@ static void tell_memory(struct cache *cache, const struct lookup *found)
 {
     store_use_path(cache, found->hit_node);
     if (found->snapshot != SNAPSHOT_NONE)
-        cache->memory.ops->used(&cache->memory, true, found->snapshot);
+        store_use_snapshot(cache, found->snapshot);
 }
 
 static void tell_policy(struct cache *cache, const struct lookup *found)
@@ -83,7 +79,7 @@ static void tell_policy(struct cache *cache, const struct lookup *found)
     if (eviction->refreshes_path && cache->settings.recurrent)
         use_path_snapshots(cache, found->match_node, found->match_tokens);
     if (found->snapshot != SNAPSHOT_NONE && (!eviction->refreshes_path || eviction->consumed_last))
-        eviction->ops->used(eviction, cache->workload->node_count + found->snapshot);
+        eviction->ops->used(eviction, snapshot_holding(cache, found->snapshot));
 }
 
 struct lookup cache_lookup(struct cache *cache, const struct request *request)
@@ -123,7 +119,6 @@ struct lookup cache_lookup(struct cache *cache, const struct request *request)
     else
         cut_match(cache, limit, &found);
     tell_policy(cache, &found);
-    if (cache->memory.ops->used)
-        tell_memory(cache, &found);
+    tell_memory(cache, &found);
     return found;
 }

@@ -13,11 +13,6 @@ uint64_t cache_pages(const struct cache *cache, uint32_t from, uint32_t to, bool
     return cache_whole_pages(cache, to + round_up) - before;
 }
 
-static holding_id snapshot_holding(const struct cache *cache, uint32_t snapshot)
-{
-    return cache->workload->node_count + snapshot;
-}
-
 /* A node gets its first KV. */
 static void join_kin(struct cache *cache, node_id node, node_id parent)
 {
@@ -129,9 +124,17 @@ static void cut(struct cache *cache, node_id node, uint32_t position)
         shrink(cache, node, start, position - start);
 }
 
-void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t down_to)
+/* So many pages before an end, but not below floor. */
+static uint32_t pages_back(const struct cache *cache, uint32_t end, uint64_t pages, uint32_t floor)
 {
     uint32_t page = (uint32_t)cache->memory.page_tokens;
+    uint32_t end_page = cache_whole_pages(cache, end + page - 1);
+    uint32_t target = pages < end_page ? (end_page - (uint32_t)pages) * page : 0;
+    return target > floor ? target : floor;
+}
+
+void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t down_to)
+{
     uint32_t start = workload_node_start(cache->workload, node);
     uint32_t end = start + cache->nodes[node].resident;
     uint32_t floor = down_to > start ? down_to : start;
@@ -145,10 +148,7 @@ void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t d
     }
     if (deepest != 0 && cache->snapshots[deepest - 1].position > floor)
         floor = cache->snapshots[deepest - 1].position;
-    uint32_t end_page = cache_whole_pages(cache, end + page - 1);
-    uint32_t target = pages < end_page ? (end_page - (uint32_t)pages) * page : 0;
-    uint32_t position = target > floor ? target : floor;
-    shrink(cache, node, start, position - start);
+    shrink(cache, node, start, pages_back(cache, end, pages, floor) - start);
     drop_orphans(cache, node);
 }
 
@@ -165,18 +165,23 @@ void store_drop_pages(struct cache *cache, node_id node, uint64_t pages)
     }
     if (cache->nodes[node].resident == 0)
         return;
-    uint32_t page = (uint32_t)cache->memory.page_tokens;
     uint32_t start = workload_node_start(cache->workload, node);
-    uint32_t end_page = cache_whole_pages(cache, start + cache->nodes[node].resident + page - 1);
-    uint32_t position = pages < end_page ? (end_page - (uint32_t)pages) * page : 0;
-    cut(cache, node, position > start ? position : start);
+    cut(cache, node, pages_back(cache, start + cache->nodes[node].resident, pages, start));
     drop_orphans(cache, node);
 }
 
 void store_use_path(struct cache *cache, node_id node)
 {
+    if (cache->memory.ops->used == NULL)
+        return;
     for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent)
         cache->memory.ops->used(&cache->memory, false, node);
+}
+
+void store_use_snapshot(struct cache *cache, uint32_t snapshot)
+{
+    if (cache->memory.ops->used)
+        cache->memory.ops->used(&cache->memory, true, snapshot);
 }
 
 static uint32_t take_slot(struct cache *cache)
@@ -197,9 +202,7 @@ static uint32_t take_slot(struct cache *cache)
 
 uint32_t store_find_snapshot(const struct cache *cache, node_id node, uint32_t position)
 {
-    uint32_t link = cache->nodes[node].snapshots;
-    while (link != 0 && cache->snapshots[link - 1].position > position)
-        link = cache->snapshots[link - 1].next;
+    uint32_t link = cache_snapshots_to(cache, node, position);
     return link != 0 && cache->snapshots[link - 1].position == position ? link - 1 : SNAPSHOT_NONE;
 }
 

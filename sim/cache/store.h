@@ -17,8 +17,10 @@ void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t d
 /* Drops all KV from some pages before a node's end on, with all that needs it. */
 void store_drop_pages(struct cache *cache, node_id node, uint64_t pages);
 
-/* Tells the memory strategy that KV on the path up from a node is used. */
+/* Tell the memory strategy, if it wants to know, that KV on the path up from a node is used, or a
+ * snapshot. */
 void store_use_path(struct cache *cache, node_id node);
+void store_use_snapshot(struct cache *cache, uint32_t snapshot);
 
 /* Adds a snapshot; returns its number. */
 uint32_t store_snapshot(struct cache *cache, node_id node, const struct wanted_position *wanted,

@@ -30,6 +30,7 @@ struct replay {
     struct result *result;
     uint32_t variant; /* of the memory strategy's settings */
     struct time_sums sums;
+    uint64_t stranded_samples;
 };
 
 static int set_page_tokens(const struct config *config, const struct workload *workload,
@@ -72,25 +73,12 @@ static int open_memory(struct replay *replay, const struct plugins *plugins,
 
 static int open_eviction(struct replay *replay, const struct plugins *plugins, struct err *err)
 {
-    struct cache *cache = replay->cache;
     if (plugin_parse(plugins->evictions, "eviction", replay->config->eviction,
                      &replay->eviction_plugin, &replay->eviction_settings, err) != 0)
         return -1;
-    struct eviction *eviction = &cache->eviction;
-    eviction->ops = (const struct eviction_ops *)(const void *)replay->eviction_plugin;
-    eviction->settings = replay->eviction_settings;
-    eviction->state = mem_zalloc(replay->eviction_plugin->state_size);
-    eviction->cache = cache;
-    eviction->holdings = mem_grow_zeroed(NULL, &cache->holding_capacity,
-                                         replay->workload->node_count, eviction->ops->holding_size);
-    if (eviction->ops->plugin.offline)
-        eviction->future = &replay->future;
-    if ((eviction->ops->flags & EVICTION_REFUSES) && (cache->memory.ops->flags & MEMORY_PLACED))
-        return err_set(err,
-                       "eviction '%s' stores before it makes room, which memory '%s' cannot: its "
-                       "pages have places",
-                       eviction->ops->plugin.name, cache->memory.ops->plugin.name);
-    return eviction->ops->init ? eviction->ops->init(eviction, err) : 0;
+    const struct eviction_ops *ops =
+        (const struct eviction_ops *)(const void *)replay->eviction_plugin;
+    return cache_set_eviction(replay->cache, ops, replay->eviction_settings, &replay->future, err);
 }
 
 static int add_live_states(struct replay *replay, struct err *err)
@@ -256,14 +244,21 @@ static void set_means(struct replay *replay)
     const struct memory *memory = &replay->cache->memory;
     struct cache_bytes *mean = &replay->result->mean;
     uint64_t duration = sums->duration ? sums->duration : 1;
-    uint64_t used = (uint64_t)(sums->used_bytes / duration);
-    mean->kv = (uint64_t)(sums->kv_tokens * memory->kv_bytes_per_token / duration);
-    mean->snapshots = (uint64_t)(sums->snapshots * memory->snapshot_bytes / duration);
-    mean->live = (uint64_t)(sums->live_states * memory->state_bytes / duration);
-    mean->padding = used - mean->kv - mean->snapshots - mean->live;
+    time_sum kv = sums->kv_tokens * memory->kv_bytes_per_token;
+    time_sum snapshots = sums->snapshots * memory->snapshot_bytes;
+    time_sum live = sums->live_states * memory->state_bytes;
+    mean->kv = (uint64_t)(kv / duration);
+    mean->snapshots = (uint64_t)(snapshots / duration);
+    mean->live = (uint64_t)(live / duration);
+    mean->padding = (uint64_t)((sums->used_bytes - kv - snapshots - live) / duration);
     mean->external = (uint64_t)(sums->external_bytes / duration);
-    if (memory->capacity_bytes != UNITS_UNLIMITED)
-        mean->free = memory->capacity_bytes - used - mean->external;
+    if (memory->capacity_bytes != UNITS_UNLIMITED) /* with what the divisions have cut off */
+        mean->free = memory->capacity_bytes - mean->kv - mean->snapshots - mean->live -
+                     mean->padding - mean->external;
+    struct cache_stranded *stranded = &replay->result->stranded;
+    uint64_t samples = replay->stranded_samples ? replay->stranded_samples : 1;
+    stranded->kv_bytes /= samples;
+    stranded->snapshot_bytes /= samples;
 }
 
 #define STRANDED_SAMPLES 16
@@ -279,8 +274,9 @@ static void sample_stranded(struct replay *replay, uint32_t index)
     if ((index + 1ull) * STRANDED_SAMPLES / count == index * 1ull * STRANDED_SAMPLES / count)
         return;
     struct cache_stranded now = cache_count_stranded(cache);
-    replay->result->stranded.kv_bytes += now.kv_bytes / STRANDED_SAMPLES;
-    replay->result->stranded.snapshot_bytes += now.snapshot_bytes / STRANDED_SAMPLES;
+    replay->result->stranded.kv_bytes += now.kv_bytes;
+    replay->result->stranded.snapshot_bytes += now.snapshot_bytes;
+    replay->stranded_samples++;
 }
 
 /* How long the state after a request lasts; where all come at once, each counts the same. */

@@ -43,7 +43,7 @@ struct result {
     struct cache_counters cache;
     uint64_t snapshots_hit;
     struct cache_bytes mean;        /* over time; over requests, if all came at one moment */
-    struct cache_stranded stranded; /* the mean of 16 samples */
+    struct cache_stranded stranded; /* the mean of up to 16 samples */
     uint64_t page_tokens, place_bytes, quota_bytes; /* of the memory strategy: see memory.h */
     uint64_t moved_bytes, moved_places;
     uint64_t digest; /* of every request's outcome, in order */

@@ -63,11 +63,11 @@ static int check_model(const struct config *config, const struct json *recorded,
         return -1;
     if (sizes.kv_bytes_per_token == kv && sizes.snapshot_bytes == snapshot)
         return 0;
-    return err_set(err,
-                   "%s was made with another model '%s': a snapshot of %llu bytes expected, "
-                   "found %llu",
-                   path, config->model, (unsigned long long)snapshot,
-                   (unsigned long long)sizes.snapshot_bytes);
+    return err_set(
+        err,
+        "%s was made with another model '%s': snapshots of %" PRIu64 " bytes and KV of %" PRIu64
+        " bytes a token expected, found %" PRIu64 " and %" PRIu64,
+        path, config->model, snapshot, kv, sizes.snapshot_bytes, sizes.kv_bytes_per_token);
 }
 
 /* The `config` of a result, or an object of settings alone. A whole result also names the trace
