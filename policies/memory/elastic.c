@@ -8,8 +8,9 @@
  * kind: a state of 2,146,304 bytes in a slab of 4 MiB wastes 95 % of its own size. */
 #include <stddef.h>
 
-#include "policies/memory/pool.h"
+#include "policies/memory/page.h"
 #include "policies/memory/slab.h"
+#include "sim/core/whole.h"
 
 struct elastic {
     uint64_t slab, hysteresis, pieces;
@@ -34,11 +35,11 @@ static int init(struct memory *memory, struct err *err)
 {
     const struct elastic *elastic = memory->settings;
     struct slabs *slabs = memory->state;
-    if (pool_choose_page(memory, memory->align_tokens, err) != 0)
+    if (page_choose(memory, memory->align_tokens, false, err) != 0)
         return -1;
-    uint64_t state = pool_state_slot(memory);
+    uint64_t state = page_state_slot(memory);
     slabs->unit_bytes[SLAB_KV] = memory->page_tokens * memory->kv_bytes_per_token;
-    slabs->unit_bytes[SLAB_STATE] = pool_ceil(state, elastic->pieces);
+    slabs->unit_bytes[SLAB_STATE] = whole_ceil(state, elastic->pieces);
     slabs->per_snapshot = slabs->per_live_state = state ? elastic->pieces : 0;
     slabs->slab_bytes = elastic->slab; /* at least one unit of each kind */
     for (int i = SLAB_KV; i <= SLAB_STATE; i++)

@@ -12,7 +12,9 @@
  * draft token adds a row to the convolution window of a live state. */
 #include <stddef.h>
 
+#include "policies/memory/page.h"
 #include "policies/memory/pool.h"
+#include "sim/core/whole.h"
 
 struct equal {
     uint64_t align, draft_layers, draft_tokens;
@@ -45,25 +47,23 @@ static int init(struct memory *memory, struct err *err)
 {
     const struct equal *equal = memory->settings;
     struct model_sizes sizes = *memory->sizes;
-    if (memory->kv_bytes_per_token == 0)
-        return err_set(err, "memory 'equal' needs a model with KV");
     if (memory->live_slots == 0) /* only snapshots lie here */
         sizes.state_bytes_per_layer = sizes.snapshot_bytes_per_layer;
     sizes.state_bytes_per_layer += equal->draft_tokens * sizes.conv_row_bytes_per_layer;
-    if (memory->page_tokens == 0)
-        memory->page_tokens =
-            model_page_tokens(&sizes, equal->align ? equal->align : memory->align_tokens);
+    uint64_t align = equal->align ? equal->align : memory->align_tokens;
+    if (page_choose(memory, model_page_tokens(&sizes, align), true, err) != 0)
+        return -1;
     const uint64_t layers[] = {sizes.recurrent_layers, sizes.attention_layers, equal->draft_layers};
     uint64_t size = group_size(layers, 3);
-    uint64_t page = pool_ceil(memory->page_tokens * sizes.kv_entry_bytes_per_layer, sizes.dcp);
-    uint64_t recurrent_groups = pool_ceil(sizes.recurrent_layers, size);
-    *(struct pool *)memory->state = (struct pool){
+    uint64_t page = whole_ceil(memory->page_tokens * sizes.kv_entry_bytes_per_layer, sizes.dcp);
+    uint64_t recurrent_groups = whole_ceil(sizes.recurrent_layers, size);
+    const struct pool pool = {
         .unit_bytes = size * page,
         .per_kv_page =
-            pool_ceil(sizes.attention_layers, size) + pool_ceil(equal->draft_layers, size),
-        .per_snapshot = recurrent_groups * pool_ceil(sizes.snapshot_bytes_per_layer, page),
-        .per_live_state = recurrent_groups * pool_ceil(sizes.state_bytes_per_layer, page)};
-    pool_open(memory);
+            whole_ceil(sizes.attention_layers, size) + whole_ceil(equal->draft_layers, size),
+        .per_snapshot = recurrent_groups * whole_ceil(sizes.snapshot_bytes_per_layer, page),
+        .per_live_state = recurrent_groups * whole_ceil(sizes.state_bytes_per_layer, page)};
+    pool_open(memory, &pool);
     return 0;
 }
 
@@ -72,8 +72,9 @@ const struct memory_ops memory_equal = {
                .summary = "one page size for KV and states, in groups of layers; one free list",
                .params = params,
                .settings_size = sizeof(struct equal),
-               .state_size = sizeof(struct pool)},
+               .state_size = sizeof(struct pools)},
     .init = init,
+    .falls_short = pool_falls_short,
     POOL_HOOKS,
     .unusable_bytes = pool_unusable_bytes,
 };

@@ -7,53 +7,44 @@
  *        what it costs, kernels that read such pages, is not in this model. */
 #include <stddef.h>
 
+#include "policies/memory/page.h"
 #include "policies/memory/pool.h"
+#include "sim/core/whole.h"
 
 static int init_max(struct memory *memory, struct err *err)
 {
-    if (pool_choose_page(memory, memory->align_tokens, err) != 0)
+    if (page_choose(memory, memory->align_tokens, false, err) != 0)
         return -1;
     uint64_t page = memory->page_tokens * memory->kv_bytes_per_token;
-    uint64_t pages = pool_ceil(pool_state_slot(memory), page);
-    memory->page_tokens *= pages > 0 ? pages : 1;
-    *(struct pool *)memory->state =
-        (struct pool){.unit_bytes = memory->page_tokens * memory->kv_bytes_per_token,
-                      .per_kv_page = 1,
-                      .per_snapshot = memory->snapshot_bytes > 0,
-                      .per_live_state = memory->state_bytes > 0};
-    pool_open(memory);
+    memory->page_tokens *= whole_larger(whole_ceil(page_state_slot(memory), page), 1);
+    const struct pool pool = {.unit_bytes = memory->page_tokens * memory->kv_bytes_per_token,
+                              .per_kv_page = 1,
+                              .per_snapshot = memory->snapshot_bytes > 0,
+                              .per_live_state = memory->state_bytes > 0};
+    pool_open(memory, &pool);
     return 0;
-}
-
-static uint64_t divisor(uint64_t a, uint64_t b)
-{
-    while (b > 0) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
 }
 
 static int init_gcd(struct memory *memory, struct err *err)
 {
-    if (pool_choose_page(memory, memory->align_tokens, err) != 0)
+    if (page_choose(memory, memory->align_tokens, false, err) != 0)
         return -1;
     uint64_t page = memory->page_tokens * memory->kv_bytes_per_token;
-    uint64_t unit = divisor(divisor(page, memory->snapshot_bytes), memory->state_bytes);
-    *(struct pool *)memory->state = (struct pool){.unit_bytes = unit,
-                                                  .per_kv_page = page / unit,
-                                                  .per_snapshot = memory->snapshot_bytes / unit,
-                                                  .per_live_state = memory->state_bytes / unit};
-    pool_open(memory);
+    uint64_t unit = whole_divisor(whole_divisor(page, memory->snapshot_bytes), memory->state_bytes);
+    const struct pool pool = {.unit_bytes = unit,
+                              .per_kv_page = page / unit,
+                              .per_snapshot = memory->snapshot_bytes / unit,
+                              .per_live_state = memory->state_bytes / unit};
+    pool_open(memory, &pool);
     return 0;
 }
 
 const struct memory_ops memory_max = {
     .plugin = {.name = "max",
                .summary = "pages of the larger size for both (a foil)",
-               .state_size = sizeof(struct pool)},
+               .state_size = sizeof(struct pools)},
     .init = init_max,
+    .falls_short = pool_falls_short,
     POOL_HOOKS,
     .unusable_bytes = pool_unusable_bytes,
 };
@@ -61,8 +52,9 @@ const struct memory_ops memory_max = {
 const struct memory_ops memory_gcd = {
     .plugin = {.name = "gcd",
                .summary = "pages of the common divisor, many for each (a foil)",
-               .state_size = sizeof(struct pool)},
+               .state_size = sizeof(struct pools)},
     .init = init_gcd,
+    .falls_short = pool_falls_short,
     POOL_HOOKS,
     .unusable_bytes = pool_unusable_bytes,
 };

@@ -16,9 +16,10 @@
  * evicts. */
 #include <stddef.h>
 
-#include "policies/memory/pool.h"
+#include "policies/memory/page.h"
 #include "policies/memory/slab.h"
 #include "sim/core/units.h"
+#include "sim/core/whole.h"
 
 #define PAGE_TOKENS 16 /* the paper's */
 
@@ -34,43 +35,24 @@ static const struct param params[] = {
     PARAM_END,
 };
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int common_multiple(uint64_t a, uint64_t b, uint64_t *out)
-{
-    uint64_t x = a, y = b;
-    if (b == 0) { /* no recurrent layers: large pages of KV alone */
-        *out = a;
-        return 0;
-    }
-    while (y > 0) {
-        uint64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return __builtin_mul_overflow(a / x, b, out) ? -1 : 0;
-}
-
 static int init(struct memory *memory, struct err *err)
 {
     const struct lcm *lcm = memory->settings;
     struct slabs *slabs = memory->state;
-    if (pool_choose_page(memory, PAGE_TOKENS, err) != 0)
+    if (page_choose(memory, PAGE_TOKENS, false, err) != 0)
         return -1;
-    uint64_t pieces = lcm->pieces ? lcm->pieces : larger(memory->sizes->recurrent_layers, 1);
+    uint64_t pieces = lcm->pieces ? lcm->pieces : whole_larger(memory->sizes->recurrent_layers, 1);
     uint64_t page = memory->page_tokens * memory->kv_bytes_per_token;
-    uint64_t piece = pool_ceil(memory->snapshot_bytes, pieces);
-    uint64_t large = 0;
-    if (common_multiple(page, piece, &large) != 0 || lcm->at_least > UNITS_UNLIMITED / 2)
+    uint64_t piece = whole_ceil(memory->snapshot_bytes, pieces);
+    uint64_t large = page; /* without recurrent layers */
+    if ((piece > 0 && whole_multiple(page, piece, &large) != 0) ||
+        lcm->at_least > UNITS_UNLIMITED / 2)
         return err_set(err, "memory 'lcm': there is no large page: the multiple is above 2^64");
-    slabs->slab_bytes = large * larger(pool_ceil(lcm->at_least, large), 1);
+    slabs->slab_bytes = large * whole_larger(whole_ceil(lcm->at_least, large), 1);
     slabs->unit_bytes[SLAB_KV] = page;
     slabs->unit_bytes[SLAB_STATE] = piece;
     slabs->per_snapshot = piece ? pieces : 0;
-    slabs->per_live_state = piece ? pool_ceil(memory->state_bytes, piece) : 0;
+    slabs->per_live_state = piece ? whole_ceil(memory->state_bytes, piece) : 0;
     slabs->fresh_first = true;
     return slab_open(memory, err);
 }
@@ -89,7 +71,7 @@ static enum part first_short(const struct slabs *slabs, const uint64_t *units, c
     uint64_t fresh = slabs->free_slabs;
     for (int i = SLAB_KV; i <= SLAB_STATE; i++) {
         uint64_t missing = units[i] > own[i] ? units[i] - own[i] : 0;
-        uint64_t slab_count = pool_ceil(missing, slabs->per_slab[i]);
+        uint64_t slab_count = whole_ceil(missing, slabs->per_slab[i]);
         uint64_t begun = slab_count < fresh ? slab_count : fresh;
         if (missing > begun * slabs->per_slab[i] + slabs->free_units[i] - own[i])
             return i == SLAB_KV ? PART_KV : PART_SNAPSHOT;

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 
 #include "policies/memory/forks.h"
-#include "policies/memory/pool.h"
+#include "policies/memory/page.h"
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
+#include "sim/core/whole.h"
 
 /* Holders: the live states are 0, node n is 1 + n, snapshot s is 1 + node_count + s. */
 #define HOLDER_LIVE 0u
@@ -42,7 +43,7 @@ int slab_open(struct memory *memory, struct err *err)
                            i == SLAB_KV ? "KV pages" : "pieces of states",
                            (unsigned long long)slabs->unit_bytes[i]);
     }
-    slabs->total = pool_whole(memory->capacity_bytes, slabs->slab_bytes);
+    slabs->total = page_whole(memory->capacity_bytes, slabs->slab_bytes);
     if (memory->capacity_bytes != UNITS_UNLIMITED && slabs->total >= UINT32_MAX)
         return err_set(err, "memory '%s': slabs of %llu bytes are too small for the capacity", name,
                        (unsigned long long)slabs->slab_bytes);
@@ -75,7 +76,7 @@ uint64_t slab_needed(const struct slabs *slabs, const uint64_t *units, const uin
     uint64_t needed = 0;
     for (int i = SLAB_KV; i <= SLAB_STATE; i++)
         if (units[i] > there[i])
-            needed += pool_ceil(units[i] - there[i], slabs->per_slab[i]);
+            needed += whole_ceil(units[i] - there[i], slabs->per_slab[i]);
     return needed;
 }
 

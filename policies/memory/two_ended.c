@@ -12,8 +12,9 @@
 
 #include "policies/memory/end.h"
 #include "policies/memory/forks.h"
-#include "policies/memory/pool.h"
+#include "policies/memory/page.h"
 #include "sim/core/units.h"
+#include "sim/core/whole.h"
 
 struct two_ended {
     bool compaction;
@@ -41,10 +42,10 @@ static struct end *end_of(const struct memory *memory, int which)
 
 static int init(struct memory *memory, struct err *err)
 {
-    if (pool_choose_page(memory, memory->align_tokens, err) != 0)
+    if (page_choose(memory, memory->align_tokens, false, err) != 0)
         return -1;
     end_of(memory, KV_END)->unit_bytes = memory->page_tokens * memory->kv_bytes_per_token;
-    end_of(memory, STATE_END)->unit_bytes = pool_state_slot(memory);
+    end_of(memory, STATE_END)->unit_bytes = page_state_slot(memory);
     end_reach(end_of(memory, KV_END), memory->workload->node_count);
     end_reach(end_of(memory, STATE_END), 1 + HOLDER_LIVE);
     return 0;
@@ -104,9 +105,9 @@ static bool falls_short(struct memory *memory, struct memory_need need,
     *shortage = (struct memory_shortage){
         .part = missing > 0 ? PART_ANY : part, .wants = part, .other_helps = true, .kv_pages = 1};
     if (missing > 0)
-        shortage->kv_pages = pool_ceil(missing, kv->unit_bytes);
+        shortage->kv_pages = whole_ceil(missing, kv->unit_bytes);
     else if (kv_bytes > room)
-        shortage->kv_pages = pool_ceil(kv_bytes - room, kv->unit_bytes);
+        shortage->kv_pages = whole_ceil(kv_bytes - room, kv->unit_bytes);
     return true;
 }
 

@@ -51,6 +51,9 @@ int plugin_parse(const struct plugin *const *list, const char *kind, const char 
         result = err_set(err, "%s: parameters were expected behind '%s'", whose, text);
     else if (colon)
         result = param_parse_list(plugin->params, *settings, colon + 1, whose, err);
+    struct err reason;
+    if (result == 0 && plugin->check && plugin->check(*settings, &reason) != 0)
+        result = err_set(err, "%s: %.900s", whose, reason.text);
     if (result != 0) {
         plugin_free_settings(plugin, *settings);
         *settings = NULL;

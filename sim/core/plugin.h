@@ -13,8 +13,9 @@ struct plugin {
     const char *summary;        /* one line for `snapsim list` and the man page */
     const struct param *params; /* or NULL */
     size_t settings_size;       /* of the struct that params describe */
-    size_t state_size;          /* of what the plug-in keeps for a run */
-    bool offline;               /* sees the future (future.h): a limit, not a policy */
+    int (*check)(const void *settings, struct err *err); /* what params cannot say; optional */
+    size_t state_size;                                   /* of what the plug-in keeps for a run */
+    bool offline; /* sees the future (future.h): a limit, not a policy */
 };
 
 /* Finds the plug-in that a text like "lru:refresh=hit" names in a list that ends with NULL, and

@@ -7,6 +7,7 @@
 #include "sim/core/digest.h"
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
+#include "sim/core/whole.h"
 
 /* Amounts times nanoseconds; 128 bits, because a terabyte for a day does not fit in 64. */
 __extension__ typedef unsigned __int128 time_sum;
@@ -95,13 +96,7 @@ static int add_live_states(struct replay *replay, struct err *err)
 
 static uint64_t common_multiple(uint64_t a, uint64_t b)
 {
-    uint64_t x = a, y = b;
-    while (y > 0) {
-        uint64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
+    return a / whole_divisor(a, b) * b; /* both are at most 2^20 */
 }
 
 /* Snapshots can be used at multiples of the match unit only, so only there they are taken. */

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "sim/core/whole.h"
+
 /* Ranges keep every product below 2^63: a matrix is at most 2^14 * 2^14 * 2^14 elements, a group
  * 2^10 layers, an expert 3 * 2^16 * 2^16 weights and there are 2^14 of them. */
 #define LAYERS_MAX 1024
@@ -383,11 +385,6 @@ int model_layer_sizes(const struct model *model, const struct layer_group *group
     return 0;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 int model_sizes(const struct model *model, const struct sharding *sharding, struct model_sizes *out,
                 struct err *err)
 {
@@ -404,12 +401,14 @@ int model_sizes(const struct model *model, const struct sharding *sharding, stru
         out->state_bytes += group->count * state;
         out->snapshot_bytes += group->count * snapshot;
         out->kv_bytes_per_token += group->count * layer.kv_bytes;
-        out->state_bytes_per_layer = larger(out->state_bytes_per_layer, state);
-        out->snapshot_bytes_per_layer = larger(out->snapshot_bytes_per_layer, snapshot);
-        out->conv_row_bytes_per_layer = larger(out->conv_row_bytes_per_layer, layer.conv_row_bytes);
+        out->state_bytes_per_layer = whole_larger(out->state_bytes_per_layer, state);
+        out->snapshot_bytes_per_layer = whole_larger(out->snapshot_bytes_per_layer, snapshot);
+        out->conv_row_bytes_per_layer =
+            whole_larger(out->conv_row_bytes_per_layer, layer.conv_row_bytes);
         out->kv_bytes_per_token_per_layer =
-            larger(out->kv_bytes_per_token_per_layer, layer.kv_bytes);
-        out->kv_entry_bytes_per_layer = larger(out->kv_entry_bytes_per_layer, layer.kv_entry_bytes);
+            whole_larger(out->kv_bytes_per_token_per_layer, layer.kv_bytes);
+        out->kv_entry_bytes_per_layer =
+            whole_larger(out->kv_entry_bytes_per_layer, layer.kv_entry_bytes);
     }
     return 0;
 }
@@ -424,9 +423,9 @@ uint64_t model_page_tokens(const struct model_sizes *sizes, uint64_t align)
 {
     assert(align > 0);
     uint64_t kv = align * sizes->kv_entry_bytes_per_layer;
-    uint64_t state = larger(sizes->state_bytes_per_layer, sizes->snapshot_bytes_per_layer);
+    uint64_t state = whole_larger(sizes->state_bytes_per_layer, sizes->snapshot_bytes_per_layer);
     uint64_t units = kv > 0 ? (state + kv - 1) / kv : 0;
-    return sizes->dcp * align * larger(units, 1);
+    return sizes->dcp * align * whole_larger(units, 1);
 }
 
 uint64_t model_default_align(const struct model *model)
