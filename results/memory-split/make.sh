@@ -4,6 +4,7 @@
 set -eu
 snapsim=$1 traces=$2 target=$3
 here=results/memory-split
+. tools/results/manifest.sh
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 drifting=generated:conversations=2000,seed=1,coding_share=0.04,drift=1
@@ -31,6 +32,11 @@ for sweep in ratios strategies strategies-qwen; do
     table "$scratch/$sweep.jsonl" >"$scratch/$sweep.csv"
     mv "$scratch/$sweep.csv" "$target/$sweep.csv"
 done
+{
+    manifest_program "$snapsim"
+    echo "made by   $here/make.sh SNAPSIM \$SNAPSIM_SHARED/traces $here"
+    cat "$scratch"/*.jsonl | manifest_traces
+} >"$target/manifest.txt"
 ratios v8 coding
 ratios "$drifting" drifting
 for memory in lcm two-ended; do

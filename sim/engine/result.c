@@ -28,7 +28,7 @@ const struct result_field result_fields[] = {
     FIELD("snapshots_refused", cache.snapshots_refused, "snapshots that could never have fitted"),
     FIELD("kv_tokens_stored", cache.kv_tokens_stored, "tokens whose KV was stored"),
     FIELD("kv_tokens_evicted", cache.kv_tokens_evicted, "tokens whose KV was dropped"),
-    FIELD("uncached_requests", cache.uncached_requests, "requests too large to be stored"),
+    FIELD("uncached_requests", cache.uncached_requests, "requests that could not be stored"),
     FIELD("peak_bytes", cache.peak_bytes, "most bytes in use after a request"),
     FIELD("mean_kv_bytes", mean.kv, "mean over time: KV in use"),
     FIELD("mean_snapshot_bytes", mean.snapshots, "mean over time: snapshots"),

@@ -13,8 +13,14 @@
 # make.sh SNAPSIM TRACES TARGET. check makes them elsewhere and compares the tables, exactly.
 set -eu
 action=$1 snapsim=$2
+case $action in make | check) ;; *)
+    echo "results: make or check was expected, found '$action'" >&2
+    exit 2
+    ;;
+esac
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root"
+. tools/results/manifest.sh
 traces=${SNAPSIM_SHARED-../shared}/traces
 if [ ! -d "$traces" ]; then
     echo "skipped: no traces at '$traces' (SNAPSIM_SHARED)"
@@ -27,39 +33,48 @@ run_sweep() { # folder, target
     "$snapsim" sweep "$1/sweep.json" --trace-dir "$traces" -j "$(nproc)" --output "$2" --force
 }
 
-manifest() { # folder
-    echo "program   $("$snapsim" --version)"
-    echo "sweep     snapsim sweep $1/sweep.json --trace-dir \$SNAPSIM_SHARED/traces --output $1/results.jsonl.zst"
-    while read -r file kind arguments; do
+# Calls a function for each line of figures.txt: with the file to make, and the words of the command
+# that prints it (a table) or writes it (a picture).
+each_figure() { # function, folder
+    while read -r file kind what rest; do
+        # shellcheck disable=SC2086 # what follows are several words
         case $kind in
-        table) echo "$file  snapsim table $1/results.jsonl.zst $arguments --format csv" ;;
-        plot)
-            what=${arguments%% *} rest=${arguments#* }
-            echo "$file  snapsim plot $what $1/results.jsonl.zst $rest -o $1/$file"
-            ;;
-        esac
-    done <"$1/figures.txt"
-    echo "traces, by sha256 of their content:"
-    zstd -dc "$1/results.jsonl.zst" |
-        sed -n 's/.*"trace":{"name":"\([^"]*\)","sha256":"\([^"]*\)".*/\2  \1/p' | sort -u
-}
-
-make_figure() { # folder
-    run_sweep "$1" "$1/results.jsonl.zst"
-    while read -r file kind arguments; do
-        [ -n "$file" ] || continue
-        # shellcheck disable=SC2086 # arguments are several words
-        case $kind in
-        table) "$snapsim" table "$1/results.jsonl.zst" $arguments --format csv >"$1/$file" ;;
-        plot) "$snapsim" plot ${arguments%% *} "$1/results.jsonl.zst" ${arguments#* } \
-            -o "$1/$file" ;;
+        '') ;;
+        table) "$1" "$2/$file" table "$2/results.jsonl.zst" $what $rest --format csv ;;
+        plot) "$1" "$2/$file" plot "$what" "$2/results.jsonl.zst" $rest -o "$2/$file" ;;
         *)
-            echo "results: $1/figures.txt: table or plot was expected, found '$kind'" >&2
+            echo "results: $2/figures.txt: table or plot was expected, found '$kind'" >&2
             exit 1
             ;;
         esac
-    done <"$1/figures.txt"
-    manifest "$1" >"$1/manifest.txt"
+    done <"$2/figures.txt"
+}
+
+make_figure() { # file, command
+    file=$1
+    shift
+    if [ "$1" = table ]; then
+        "$snapsim" "$@" >"$file"
+    else
+        "$snapsim" "$@"
+    fi
+}
+
+name_figure() { # file, command
+    file=${1##*/}
+    shift
+    echo "$file  snapsim $*"
+}
+
+make_folder() { # folder
+    run_sweep "$1" "$1/results.jsonl.zst"
+    each_figure make_figure "$1"
+    {
+        manifest_program "$snapsim"
+        echo "sweep     snapsim sweep $1/sweep.json --trace-dir \$SNAPSIM_SHARED/traces --output $1/results.jsonl.zst"
+        each_figure name_figure "$1"
+        zstd -dc "$1/results.jsonl.zst" | manifest_traces
+    } >"$1/manifest.txt"
 }
 
 for maker in results/*/make.sh; do
@@ -82,7 +97,7 @@ for sweep in results/*/sweep.json; do
     folder=${sweep%/sweep.json}
     echo "$folder"
     case $action in
-    make) make_figure "$folder" ;;
+    make) make_folder "$folder" ;;
     check)
         run_sweep "$folder" "$scratch/new.jsonl"
         "$snapsim" compare "$folder/results.jsonl.zst" "$scratch/new.jsonl"

@@ -21,8 +21,9 @@ struct run_flags {
     const char *config_path, *per_request, *timeline, *trace_format;
 };
 
-/* What is written as the run goes, as CSV. */
+/* What is written as the run goes, as CSV; of what is not asked for, nothing. */
 struct rows {
+    const struct run_flags *flags;
     struct text requests, timeline;
 };
 
@@ -118,8 +119,10 @@ static void add_request_row(struct text *out, const struct request_result *one)
 static void observe(void *user, const struct request_result *one)
 {
     struct rows *rows = user;
-    add_request_row(&rows->requests, one);
-    add_timeline_row(&rows->timeline, one);
+    if (rows->flags->per_request)
+        add_request_row(&rows->requests, one);
+    if (rows->flags->timeline)
+        add_timeline_row(&rows->timeline, one);
 }
 
 static const char per_request_header[] =
@@ -205,7 +208,7 @@ static int run_and_print(const struct config *config, const struct run_flags *fl
     struct err err;
     struct result result;
     struct text out = {0};
-    struct rows rows = {0};
+    struct rows rows = {.flags = flags};
     text_printf(&rows.requests, "%s", per_request_header);
     text_printf(&rows.timeline, "%s\n", figure_timeline_columns);
     int status = EXIT_GOOD;
@@ -234,8 +237,8 @@ out:
 }
 
 /* Two passes over the command line: what --config says comes first, options change it. */
-static int parse(struct options *options, struct run_flags *flags, int argc, char **argv,
-                 struct origin *origin, struct err *err)
+static enum exit_status parse(struct options *options, struct run_flags *flags, int argc,
+                              char **argv, struct origin *origin, struct err *err)
 {
     if (options_parse(options, argc, argv, err) != 0)
         return EXIT_USAGE;
@@ -272,7 +275,7 @@ int cmd_run(int argc, char **argv)
     if (trace == NULL)
         trace = origin.generated;
     if (status != EXIT_GOOD)
-        say((enum exit_status)status, "%s", err.text);
+        say(status, "%s", err.text);
     else if (options.help)
         help(table);
     else if (flags.per_request && flags.timeline && strcmp(flags.per_request, flags.timeline) == 0)
