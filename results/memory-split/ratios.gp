@@ -5,7 +5,7 @@
 only(wanted, value) = strcol("memory") eq wanted ? value : NaN
 share(name) = name eq "static" ? 0.5 : name[1:7] ne "static:" || name eq "static:best" ? NaN : \
     real(name[8:*]) # without its ratio it is at the default
-names = "ideal two-ended:1 gcd max equal:0 elastic:64MiB two-ended lcm:0"
+names = "ideal two-ended:1 gcd max equal elastic:64MiB two-ended lcm"
 shown = "ideal two-ended:compaction=1 gcd max equal elastic two-ended lcm"
 array Hits[words(names)]
 do for [i = 1:words(names)] {

@@ -76,8 +76,8 @@ static void write_model(const struct result *result, struct json *parent)
     json_add_u64(model, "snapshot_bytes", result->sizes.snapshot_bytes);
 }
 
-void result_write(const struct result *result, const struct workload *workload, const char *version,
-                  struct json *parent)
+struct json *result_write(const struct result *result, const struct workload *workload,
+                          const char *version, struct json *parent)
 {
     json_add_u64(parent, "schema", RESULT_SCHEMA);
     struct json *program = json_add_object(parent, "program");
@@ -94,4 +94,5 @@ void result_write(const struct result *result, const struct workload *workload, 
         json_add_u64(values, field->name, result_value(result, field));
     json_add_double(values, "hit_ratio", result_hit_ratio(result));
     json_add_hex(parent, "digest", result->digest);
+    return values;
 }

@@ -27,8 +27,8 @@ extern const struct result_field result_fields[]; /* ends with a NULL name */
 uint64_t result_value(const struct result *result, const struct result_field *field);
 double result_hit_ratio(const struct result *result);
 
-/* Adds the object's keys to parent. */
-void result_write(const struct result *result, const struct workload *workload, const char *version,
-                  struct json *parent);
+/* Adds the object's keys to parent. Returns `result`, to which a caller may add numbers. */
+struct json *result_write(const struct result *result, const struct workload *workload,
+                          const char *version, struct json *parent);
 
 #endif

@@ -15,6 +15,7 @@
 #include "policies/list.h"
 #include "sim/core/digest.h"
 #include "sim/core/mem.h"
+#include "sim/engine/bound.h"
 #include "sim/engine/result.h"
 #include "traces/compiled.h"
 #include "traces/open.h"
@@ -161,6 +162,24 @@ static double run_replay(const struct bench *bench, const void *what)
         result_close(&result);
     }
     return (now_ms() - start) / one->cells;
+}
+
+/* The dual bound; settings as in a replay. */
+static double run_bound(const struct bench *bench, const void *what)
+{
+    const struct replay_case *one = what;
+    struct err err;
+    struct bound bound;
+    struct config config;
+    struct schedule *schedule = NULL;
+    set_all(&config, one->settings);
+    struct workload *workload = open_trace(bench, one->file, &config);
+    if (schedule_open(&schedule, workload, config.arrival, config.seed, 0, &err) != 0)
+        die(&err);
+    double start = now_ms();
+    if (bound_find(&bound, &config, workload, schedule, 400, &err) != 0)
+        die(&err);
+    return now_ms() - start;
 }
 
 static double run_load(const struct bench *bench, const void *what)
@@ -330,6 +349,7 @@ static void report_all(const struct bench *bench)
            &coding_kept, REPEATS);
     report_strategies(bench);
     report(bench, "coding, K3, fixed:64, LRU, ideal, 1 TiB", "-", run_replay, &coding_fixed, 3);
+    report(bench, "coding, K3, dual bound, 64 GiB, 400 prices", "-", run_bound, &coding, 3);
     report(bench, "48-cell Marconi sweep, load included", "1000", run_marconi, NULL, 3);
     report(bench, "1,000 cells of the coding trace, one thread", "-", run_sweep, "1", 1);
     report(bench, "1,000 cells of the coding trace, two threads", "60000", run_sweep, "2", 1);

@@ -1,26 +1,14 @@
-/* snapsim bound - between which limits the best possible lies, and where a setting stands.
- *
- * From above: the dual of sim/engine/bound.h. From below: what a schedule reaches that sees the
- * whole load but obeys every rule, the best of a few replays with offline plug-ins in a memory
- * without pages, and the setting itself. */
+/* snapsim bound - between which limits the best possible lies, and where a setting stands. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/core/mem.h"
-#include "sim/engine/bound.h"
-#include "tools/snapsim/load.h"
+#include "tools/snapsim/limits.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/settings.h"
 #include "tools/snapsim/sheet.h"
 #include "tools/snapsim/snapsim.h"
 
 #define STEPS_MOST 1000000
-
-/* What was found. `feasible` is the best of the replays; it may be that of the setting. */
-struct bracket {
-    struct bound bound;
-    struct result setting, feasible;
-};
 
 static void help(const struct flag *flags)
 {
@@ -40,85 +28,30 @@ static void help(const struct flag *flags)
           stdout);
 }
 
-static void set(char **text, const char *value)
-{
-    free(*text);
-    *text = mem_strdup(value);
-}
-
-/* Replays the setting with offline eviction, and keeps the result if it is the best so far. */
-static int try_offline(struct bracket *bracket, const struct config *setting, const char *placement,
-                       const struct load *load, struct err *err)
-{
-    struct config config;
-    struct result result;
-    config_copy(&config, setting);
-    set(&config.placement, placement);
-    set(&config.eviction, "belady");
-    set(&config.memory, "ideal");
-    set(&config.page_tokens, "auto");
-    config.orphans = ORPHANS_DROP;
-    config.index = INDEX_UNIFIED;
-    config.match_unit = 0;
-    int failed = replay_run(&result, &config, load->workload, load->schedule, &snapsim_plugins,
-                            NULL, NULL, err);
-    config_close(&config);
-    if (failed == 0 && result.sum.hit_tokens > bracket->feasible.sum.hit_tokens) {
-        result_close(&bracket->feasible);
-        bracket->feasible = result;
-    } else {
-        result_close(&result);
-    }
-    return failed;
-}
-
-static int find(struct bracket *bracket, const struct config *config, const struct load *load,
-                uint64_t steps, struct err *err)
-{
-    *bracket = (struct bracket){0};
-    if (replay_run(&bracket->setting, config, load->workload, load->schedule, &snapsim_plugins,
-                   NULL, NULL, err) != 0)
-        return -1;
-    bracket->feasible = bracket->setting;
-    config_copy(&bracket->feasible.config, &bracket->setting.config);
-    if (try_offline(bracket, config, "oracle", load, err) != 0 ||
-        try_offline(bracket, config, config->placement, load, err) != 0)
-        return -1;
-    return bound_find(&bracket->bound, config, load->workload, load->schedule, steps, err);
-}
-
 static double percent(uint64_t tokens, uint64_t of)
 {
     return of ? 100.0 * (double)tokens / (double)of : 100;
 }
 
-static void print_table(const struct bracket *bracket, const struct workload *workload,
-                        struct text *out)
+static void print_table(const struct result *setting, const struct limits *limits,
+                        const struct workload *workload, struct text *out)
 {
-    const struct config *best = &bracket->feasible.config;
-    const struct bound *bound = &bracket->bound;
-    uint64_t prompt = bound->prompt_tokens, hit = bracket->setting.sum.hit_tokens;
-    sheet_head(&bracket->setting, workload, out);
+    uint64_t prompt = setting->prompt_tokens, hit = setting->sum.hit_tokens;
+    sheet_head(setting, workload, out);
     sheet_share("prompt tokens", prompt, prompt, out);
-    sheet_share("ideal: seen before", bound->ideal_tokens, prompt, out);
-    sheet_share("dual: none can pass", bound->dual_tokens, prompt, out);
-    sheet_share("feasible: knowing the future", bracket->feasible.sum.hit_tokens, prompt, out);
+    sheet_share("ideal: seen before", limits->ideal_tokens, prompt, out);
+    sheet_share("dual: none can pass", limits->dual_tokens, prompt, out);
+    sheet_share("feasible: knowing the future", limits->feasible_tokens, prompt, out);
     sheet_share("hit by the setting", hit, prompt, out);
     text_printf(out, "\nThe setting reaches %.1f to %.1f %% of what is possible.\n",
-                percent(hit, bound->dual_tokens), percent(hit, bracket->feasible.sum.hit_tokens));
-    text_printf(out, "feasible by %s, %s, %s\n", best->placement, best->eviction, best->memory);
+                percent(hit, limits->dual_tokens), percent(hit, limits->feasible_tokens));
 }
 
-static void print_json(const struct bracket *bracket, const struct workload *workload,
-                       struct text *out)
+static void print_json(const struct result *setting, const struct limits *limits,
+                       const struct workload *workload, struct text *out)
 {
     struct json *top = json_new_object();
-    result_write(&bracket->setting, workload, snapsim_version, top);
-    struct json *bound = json_add_object(top, "bound");
-    json_add_u64(bound, "ideal_tokens", bracket->bound.ideal_tokens);
-    json_add_u64(bound, "dual_tokens", bracket->bound.dual_tokens);
-    json_add_u64(bound, "feasible_tokens", bracket->feasible.sum.hit_tokens);
-    config_write(&bracket->feasible.config, json_add_object(bound, "feasible_config"));
+    limits_write(limits, result_write(setting, workload, snapsim_version, top));
     json_print(top, true, out);
     text_add(out, "\n", 1);
     json_close(top);
@@ -129,16 +62,20 @@ static int find_and_print(const struct config *config, const struct load *load, 
 {
     struct err err;
     struct text out = {0};
-    struct bracket bracket;
+    struct result setting;
+    struct limits limits;
     int status = EXIT_GOOD;
-    if (find(&bracket, config, load, steps, &err) != 0) {
+    if (replay_run(&setting, config, load->workload, load->schedule, &snapsim_plugins, NULL, NULL,
+                   &err) != 0 ||
+        limits_find(&limits, config, load, steps, &err) != 0) {
         status = say(EXIT_FAILED, "%s", err.text);
     } else {
-        (as_json ? print_json : print_table)(&bracket, load->workload, &out);
+        if (limits.feasible_tokens < setting.sum.hit_tokens) /* then the setting shows more */
+            limits.feasible_tokens = setting.sum.hit_tokens;
+        (as_json ? print_json : print_table)(&setting, &limits, load->workload, &out);
         status = print_result(&out);
     }
-    result_close(&bracket.setting);
-    result_close(&bracket.feasible);
+    result_close(&setting);
     text_close(&out);
     return status;
 }

@@ -164,9 +164,51 @@ static void set_x_scale(struct figure *out, const struct column *x, const struct
         gnuplot_set(&out->settings, "x_scale", x->unit == UNIT_BYTES ? "bytes" : "log");
 }
 
-/* x, then a column for each line. */
+/* What limits hit ratios, drawn as lines of their own where all results at an x have the same. */
+static const struct limit {
+    const char *key, *name;
+} limits[] = {{"feasible_ratio", "knowing the future"}, {"dual_ratio", "none can pass"}};
+enum { LIMITS = sizeof limits / sizeof *limits };
+
+/* A limit by x, the least and the most of all results there; closed if it is not shown. */
+struct limit_line {
+    struct pivot least, most;
+    bool is_shown;
+};
+
+static bool is_one_line(const struct limit_line *line)
+{
+    for (size_t row = 0; row < line->least.rows.count; row++) {
+        const struct pivot_cell *least = pivot_at(&line->least, row, 0, 0);
+        const struct pivot_cell *most = pivot_at(&line->most, row, 0, 0);
+        if (least->state != PIVOT_VALUE || least->value != most->value)
+            return false;
+    }
+    return true;
+}
+
+static void limit_open(struct limit_line *out, const struct limit *limit, const char *x,
+                       const struct results *results)
+{
+    struct err ignored; /* no result has it */
+    struct pivot_request asked = {
+        .rows = x, .columns = "none", .values = limit->key, .aggregate = PIVOT_MIN};
+    *out = (struct limit_line){0};
+    bool opened = pivot_open(&out->least, results, &asked, &ignored) == 0;
+    asked.aggregate = PIVOT_MAX;
+    opened = opened && pivot_open(&out->most, results, &asked, &ignored) == 0;
+    out->is_shown = opened && is_one_line(out);
+}
+
+static void limit_close(struct limit_line *line)
+{
+    pivot_close(&line->least);
+    pivot_close(&line->most);
+}
+
+/* x, then a column for each line, then the limits. */
 static void write_lines(struct figure *out, const struct pivot *pivot, const struct place *places,
-                        size_t count)
+                        size_t count, const struct limit_line *lines)
 {
     const struct results *results = pivot->results;
     bool is_bytes = pivot->rows.keys[0].unit == UNIT_BYTES;
@@ -178,11 +220,17 @@ static void write_lines(struct figure *out, const struct pivot *pivot, const str
         else
             add_quoted(pivot->values[0].name, &out->csv);
     }
+    for (size_t i = 0; i < LIMITS; i++)
+        if (lines[i].is_shown)
+            text_printf(&out->csv, ",\"%s\"", limits[i].name);
     text_add(&out->csv, "\n", 1);
     for (size_t i = 0; i < count; i++) {
         column_print(&pivot->rows.keys[0], places[i].number, true, &out->csv);
         for (size_t column = 0; column < pivot->columns.count; column++)
             add_cell(pivot, places[i].value, column, 0, &out->csv);
+        for (size_t j = 0; j < LIMITS; j++)
+            if (lines[j].is_shown)
+                add_cell(&lines[j].least, places[i].value, 0, 0, &out->csv);
         text_add(&out->csv, "\n", 1);
     }
 }
@@ -208,7 +256,17 @@ static int make_hit_rate(struct figure *out, const struct results *results,
         goto out;
     }
     out->left_out = pivot.rows.count - count;
-    write_lines(out, &pivot, places, count);
+    bool is_hit_ratio = strcmp(pivot.values[0].name, "hit_ratio") == 0;
+    struct limit_line lines[LIMITS] = {0};
+    double shown = 0;
+    for (size_t i = 0; i < LIMITS && is_hit_ratio; i++) {
+        limit_open(&lines[i], &limits[i], x_key(request), results);
+        shown += lines[i].is_shown;
+    }
+    write_lines(out, &pivot, places, count, lines);
+    gnuplot_set_number(&out->settings, "limits", shown);
+    for (size_t i = 0; i < LIMITS; i++)
+        limit_close(&lines[i]);
     set_x_scale(out, &pivot.rows.keys[0], places, count);
     set_label(&out->settings, "x_label", request->x_label, &pivot.rows.keys[0]);
     set_label(&out->settings, "y_label", request->y_label, &pivot.values[0]);

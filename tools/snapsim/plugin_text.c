@@ -45,7 +45,8 @@ static void print_short(const struct plugin *plugin, const void *settings, struc
     char separator = ':';
     for (const struct param *entry = plugin->params; entry && entry->name; entry++) {
         bool main = entry == plugin->params;
-        if (is_default(entry, settings, defaults) && !(main && counts_something(entry)))
+        bool is_told = main && counts_something(entry) && strcmp(entry->default_text, "0") != 0;
+        if (is_default(entry, settings, defaults) && !is_told)
             continue;
         text_printf(out, "%c", separator);
         if (!main)

@@ -1,0 +1,114 @@
+#include "tools/snapsim/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/core/mem.h"
+#include "sim/engine/bound.h"
+#include "tools/snapsim/snapsim.h"
+
+static void set(char **text, const char *value)
+{
+    free(*text);
+    *text = mem_strdup(value);
+}
+
+/* The setting with all that the limits do not depend on as the offline replay has it. */
+static void open_offline(struct config *out, const struct config *setting)
+{
+    config_copy(out, setting);
+    set(&out->placement, "oracle");
+    set(&out->eviction, "belady");
+    set(&out->memory, "ideal");
+    set(&out->page_tokens, "auto");
+    out->orphans = ORPHANS_DROP;
+    out->index = INDEX_UNIFIED;
+    out->match_unit = 0;
+}
+
+int limits_find(struct limits *out, const struct config *config, const struct load *load,
+                uint64_t steps, struct err *err)
+{
+    struct config offline;
+    struct result result;
+    struct bound bound;
+    open_offline(&offline, config);
+    int failed = replay_run(&result, &offline, load->workload, load->schedule, &snapsim_plugins,
+                            NULL, NULL, err);
+    if (failed == 0)
+        failed = bound_find(&bound, config, load->workload, load->schedule, steps, err);
+    if (failed == 0)
+        *out = (struct limits){bound.ideal_tokens, bound.dual_tokens, result.sum.hit_tokens};
+    result_close(&result);
+    config_close(&offline);
+    return failed;
+}
+
+void limits_write(const struct limits *limits, struct json *result)
+{
+    json_add_u64(result, "ideal_tokens", limits->ideal_tokens);
+    json_add_u64(result, "dual_tokens", limits->dual_tokens);
+    json_add_u64(result, "feasible_tokens", limits->feasible_tokens);
+}
+
+/* ---- the memo ---- */
+
+struct limits_entry {
+    char *key;
+    struct limits limits;
+    bool failed;
+    struct err err;
+};
+
+void limits_memo_open(struct limits_memo *memo)
+{
+    *memo = (struct limits_memo){0};
+    pthread_mutex_init(&memo->lock, NULL);
+}
+
+void limits_memo_close(struct limits_memo *memo)
+{
+    for (size_t i = 0; i < memo->count; i++)
+        free(memo->entries[i].key);
+    free(memo->entries);
+    pthread_mutex_destroy(&memo->lock);
+}
+
+static char *key_of(const struct config *config, size_t load_id)
+{
+    struct config offline;
+    struct text key = {0};
+    struct json *object = json_new_object();
+    open_offline(&offline, config);
+    config_write(&offline, object);
+    text_printf(&key, "%zu ", load_id);
+    json_print(object, false, &key);
+    json_close(object);
+    config_close(&offline);
+    return key.data;
+}
+
+/* The lock is held while limits are found: what two threads want at once is mostly the same. */
+int limits_memo_find(struct limits_memo *memo, struct limits *out, const struct config *config,
+                     const struct load *load, size_t load_id, struct err *err)
+{
+    char *key = key_of(config, load_id);
+    size_t i = 0;
+    pthread_mutex_lock(&memo->lock);
+    while (i < memo->count && strcmp(memo->entries[i].key, key) != 0)
+        i++;
+    if (i == memo->count) {
+        memo->entries =
+            mem_grow(memo->entries, &memo->capacity, ++memo->count, sizeof *memo->entries);
+        struct limits_entry *entry = &memo->entries[i];
+        *entry = (struct limits_entry){.key = mem_strdup(key)};
+        entry->failed = limits_find(&entry->limits, config, load, LIMITS_STEPS, &entry->err) != 0;
+    }
+    *out = memo->entries[i].limits;
+    bool failed = memo->entries[i].failed;
+    if (failed)
+        *err = memo->entries[i].err;
+    pthread_mutex_unlock(&memo->lock);
+    free(key);
+    return failed ? -1 : 0;
+}
