@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "policies/list.h"
-#include "policies/memory/slab.h"
 #include "sim/core/mem.h"
 #include "tests/ref_pages.h"
 
@@ -35,42 +34,6 @@ static void after(struct memory *memory, const struct memory *real, bool all)
     ref_pages_compare(&spy->model, real, all);
 }
 
-static void open_model(struct page_model *model, const struct memory *real)
-{
-    const char *name = real->ops->plugin.name;
-    model->holders = mem_array(HOLDERS_MAX, sizeof *model->holders);
-    model->open[KV] = model->open[STATE] = NOBODY;
-    model->per_snapshot = model->per_live = 1;
-    if (strcmp(name, "two-ended") == 0) {
-        uint64_t state = real->live_slots > 0 && real->state_bytes > real->snapshot_bytes
-                             ? real->state_bytes
-                             : real->snapshot_bytes;
-        model->kind = TWO_ENDED;
-        model->compaction = *(const bool *)real->settings;
-        model->unit_bytes[KV] = real->page_tokens * real->kv_bytes_per_token;
-        model->unit_bytes[STATE] = state;
-    } else if (strcmp(name, "lcm") == 0 || strcmp(name, "elastic") == 0) {
-        const struct slabs *slabs = real->state;
-        model->kind = SLABS;
-        model->slab_bytes = slabs->slab_bytes;
-        model->slabs = slabs->total;
-        model->fresh_first = slabs->fresh_first;
-        model->per_snapshot = slabs->per_snapshot;
-        model->per_live = slabs->per_live_state;
-        for (int i = KV; i <= STATE; i++)
-            model->unit_bytes[i] = slabs->unit_bytes[i];
-        return;
-    } else { /* pages without places: what one of each takes is all there is to know */
-        struct memory_need page = {.kv_pages = 1}, snapshot = {.snapshots = 1};
-        struct memory_need live = {.live_states = 1};
-        model->unit_bytes[0] = real->ops->expected_bytes(real, live);
-        model->unit_bytes[KV] = real->ops->expected_bytes(real, page);
-        model->unit_bytes[STATE] = real->ops->expected_bytes(real, snapshot);
-    }
-    ref_pages_add_place(model, KV, 0);
-    ref_pages_add_place(model, STATE, 0);
-}
-
 static const struct memory_ops *find_real(const char *name)
 {
     for (size_t i = 0; memory_list[i]; i++)
@@ -85,11 +48,16 @@ static int spy_init(struct memory *memory, struct err *err)
     spy->real = find_real(memory->ops->plugin.name);
     spy->state = mem_zalloc(spy->real->plugin.state_size);
     struct memory real = real_of(memory);
+    ref_pages_open(&spy->model, memory);
+    spy->model.holders = mem_array(HOLDERS_MAX, sizeof *spy->model.holders);
     if (spy->real->init(&real, err) != 0) {
+        ref_pages_close(&spy->model);
         free(spy->state);
         return -1;
     }
-    open_model(&spy->model, &real);
+    expect(real.page_tokens == spy->model.page_tokens);
+    expect(real.place_bytes == spy->model.slab_bytes);
+    expect(real.quota_bytes == spy->model.quota_bytes);
     after(memory, &real, false);
     return 0;
 }
@@ -101,15 +69,7 @@ static void spy_fini(struct memory *memory)
     if (spy->real->fini)
         spy->real->fini(&real);
     free(spy->state);
-    for (size_t i = 0; i < HOLDERS_MAX; i++)
-        free(spy->model.holders[i].pages);
-    for (size_t i = 0; i < spy->model.place_count; i++)
-        free(spy->model.places[i].owners);
-    free(spy->model.holders);
-    free(spy->model.places);
-    free(spy->model.free_places.items);
-    free(spy->model.partial[KV].items);
-    free(spy->model.partial[STATE].items);
+    ref_pages_close(&spy->model);
 }
 
 static uint32_t snapshot_holder(const struct memory *memory, uint32_t snapshot)
@@ -121,20 +81,28 @@ static uint32_t snapshot_holder(const struct memory *memory, uint32_t snapshot)
 
 static bool spy_fits_empty(const struct memory *memory, struct memory_need need)
 {
+    const struct spy *spy = memory->state;
     struct memory real = real_of(memory);
-    return real.ops->fits_empty(&real, need);
+    bool fits = real.ops->fits_empty(&real, need);
+    expect(fits == ref_pages_fits_empty(&spy->model, need));
+    return fits;
 }
 
 static bool spy_falls_short(struct memory *memory, struct memory_need need,
                             struct memory_shortage *shortage)
 {
-    const struct page_model *model = &((const struct spy *)memory->state)->model;
+    struct spy *spy = memory->state;
     struct memory real = real_of(memory);
+    struct memory_shortage expected;
     bool is_short = real.ops->falls_short(&real, need, shortage);
-    if (model->kind == SLABS)
-        ref_pages_compare_shortage(model, need, is_short, shortage);
-    if (model->kind == TWO_ENDED)
-        expect(is_short == !ref_pages_two_ends_fit(model, memory, need));
+    expect(is_short == ref_pages_falls_short(&spy->model, need, &expected));
+    if (is_short) {
+        expect(shortage->part == expected.part);
+        expect(shortage->wants == expected.wants);
+        expect(shortage->kv_pages == expected.kv_pages);
+        expect(shortage->other_helps == expected.other_helps);
+        expect(shortage->place == expected.place);
+    }
     after(memory, &real, false);
     return is_short;
 }
@@ -144,7 +112,7 @@ static void spy_kv_grow(struct memory *memory, node_id node, uint64_t pages)
     struct spy *spy = memory->state;
     struct memory real = real_of(memory);
     real.ops->kv_grow(&real, node, pages);
-    ref_pages_take(&spy->model, memory, 1 + node, KV, pages);
+    ref_pages_take(&spy->model, 1 + node, KV, pages * spy->model.per_page);
     after(memory, &real, false);
 }
 
@@ -162,8 +130,7 @@ static void spy_snapshot_add(struct memory *memory, uint32_t snapshot)
     struct spy *spy = memory->state;
     struct memory real = real_of(memory);
     real.ops->snapshot_add(&real, snapshot);
-    ref_pages_take(&spy->model, memory, snapshot_holder(memory, snapshot), STATE,
-                   spy->model.per_snapshot);
+    ref_pages_take(&spy->model, snapshot_holder(memory, snapshot), STATE, spy->model.per_snapshot);
     after(memory, &real, false);
 }
 
@@ -181,7 +148,7 @@ static void spy_live_add(struct memory *memory)
     struct spy *spy = memory->state;
     struct memory real = real_of(memory);
     real.ops->live_add(&real);
-    ref_pages_take(&spy->model, memory, 0, STATE, spy->model.per_live);
+    ref_pages_take(&spy->model, 0, STATE, spy->model.per_live);
     after(memory, &real, false);
 }
 
@@ -230,8 +197,11 @@ static void spy_used(struct memory *memory, bool is_snapshot, uint32_t id)
 static bool spy_next_in_place(const struct memory *memory, uint32_t place,
                               struct memory_holder *holder)
 {
+    const struct spy *spy = memory->state;
     struct memory real = real_of(memory);
-    return real.ops->next_in_place(&real, place, holder);
+    bool found = real.ops->next_in_place(&real, place, holder);
+    ref_pages_check_holder(&spy->model, memory, place, found, holder);
+    return found;
 }
 
 static int spy_check(const struct memory *memory, struct err *err)
