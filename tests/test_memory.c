@@ -1,4 +1,4 @@
-/* Memory strategies: published sizes, what each wastes, and a slow model of every page. */
+/* Memory strategies, each without a cache: published sizes, and what each wastes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,18 +6,15 @@
 #include "policies/list.h"
 #include "policies/memory/slab.h"
 #include "sim/core/mem.h"
-#include "sim/engine/result.h"
-#include "tests/ref_case.h"
 #include "tests/ref_pages.h"
 #include "tests/suite.h"
-#include "traces/open.h"
-#include "traces/synth.h"
 
 static struct node nodes[] = {{0, 0}, {0, 100000}, {1, 200000}};
 static const struct workload tiny = {.nodes = nodes, .node_count = 3};
 
 /* A strategy of its own, without a cache. */
-static struct memory open_memory(const char *text, struct memory asked)
+static struct memory open_from(const struct plugin *const *list, const char *text,
+                               struct memory asked)
 {
     struct err err = {""};
     const struct plugin *plugin = NULL;
@@ -25,14 +22,19 @@ static struct memory open_memory(const char *text, struct memory asked)
     if (memory.capacity_bytes == 0)
         memory.capacity_bytes = 1ull << 40;
     memory.workload = &tiny;
-    ck_assert_msg(plugin_parse(memory_list, "memory", text, &plugin, &memory.settings, &err) == 0,
-                  "%s", err.text);
+    ck_assert_msg(plugin_parse(list, "memory", text, &plugin, &memory.settings, &err) == 0, "%s",
+                  err.text);
     memory.ops = (const struct memory_ops *)(const void *)plugin;
     memory.state = mem_zalloc(plugin->state_size);
     ck_assert_msg(memory.ops->init(&memory, &err) == 0, "%s", err.text);
     if (memory.ops->begin)
         memory.ops->begin(&memory, 0);
     return memory;
+}
+
+static struct memory open_memory(const char *text, struct memory asked)
+{
+    return open_from(memory_list, text, asked);
 }
 
 static void close_memory(struct memory *memory)
@@ -158,33 +160,90 @@ END_TEST
 static const struct {
     const char *memory;
     uint64_t alone, beside_live; /* bytes of a snapshot */
+    uint64_t live;               /* and of a live state */
 } slot_rows[] = {
-    {"ideal", 1024, 1024},        {"static", 1024, 1024},
-    {"max", 1024, 2048},          {"gcd", 1024, 1024},
-    {"lcm:pieces=1", 1024, 1024}, {"equal:align=1", 1024, 2048},
-    {"two-ended", 1024, 2048},    {"elastic:slab=8KiB", 1024, 2048},
+    {"ideal", 1024, 1024, 2048},
+    {"static", 1024, 1024, 2048},
+    {"max", 1024, 2048, 2048},
+    {"gcd", 1024, 1024, 2048},
+    {"lcm:pieces=1", 1024, 1024, 2048},
+    {"lcm:pieces=3", 1026, 1026, 2052}, /* pieces of 342 bytes; large pages of 10,944 */
+    {"equal:align=1", 1024, 2048, 2048},
+    {"equal:draft_tokens=3", 1216, 2240, 2240}, /* a state, and 3 rows of 64 bytes */
+    {"two-ended", 1024, 2048, 2048},
+    {"two-ended:compaction=1", 1024, 2048, 2048},
+    {"elastic:slab=8KiB", 1024, 2048, 2048},
 };
+
+static const struct model_sizes slot_sizes = {.recurrent_layers = 1,
+                                              .attention_layers = 1,
+                                              .kv_entry_bytes_per_layer = 4,
+                                              .state_bytes_per_layer = 2048,
+                                              .snapshot_bytes_per_layer = 1024,
+                                              .conv_row_bytes_per_layer = 64,
+                                              .dcp = 1};
+
+static struct memory slot_memory(uint64_t live_slots)
+{
+    return (struct memory){.kv_bytes_per_token = 4,
+                           .snapshot_bytes = 1024,
+                           .state_bytes = 2048,
+                           .sizes = &slot_sizes,
+                           .align_tokens = 16,
+                           .live_slots = live_slots};
+}
 
 START_TEST(slots)
 {
-    struct model_sizes sizes = {.recurrent_layers = 1,
-                                .attention_layers = 1,
-                                .kv_entry_bytes_per_layer = 4,
-                                .state_bytes_per_layer = 2048,
-                                .snapshot_bytes_per_layer = 1024,
-                                .dcp = 1};
     for (uint64_t live = 0; live < 2; live++) {
-        struct memory asked = {.kv_bytes_per_token = 4,
-                               .snapshot_bytes = 1024,
-                               .state_bytes = 2048,
-                               .sizes = &sizes,
-                               .align_tokens = 16,
-                               .live_slots = live};
-        struct memory memory = open_memory(slot_rows[_i].memory, asked);
+        struct memory memory = open_memory(slot_rows[_i].memory, slot_memory(live));
         memory.ops->snapshot_add(&memory, 0);
         ck_assert_uint_eq(memory.used_bytes,
                           live ? slot_rows[_i].beside_live : slot_rows[_i].alone);
         close_memory(&memory);
+    }
+}
+END_TEST
+
+/* What a live state takes is there again when it has left, whatever else lies in memory; the slow
+ * model looks on. */
+START_TEST(live_states_come_and_go)
+{
+    struct memory memory = open_from(ref_pages_list(), slot_rows[_i].memory, slot_memory(2));
+    struct memory_need held = {0};
+    for (uint32_t i = 0; i < 4; i++) {
+        uint64_t before = memory.used_bytes;
+        memory.ops->live_add(&memory);
+        memory.ops->live_add(&memory);
+        held.live_states = 2;
+        ck_assert_uint_eq(memory.used_bytes, memory.ops->expected_bytes(&memory, held));
+        memory.ops->live_drop(&memory);
+        held.live_states = 1;
+        ck_assert_uint_eq(memory.used_bytes, memory.ops->expected_bytes(&memory, held));
+        ck_assert_uint_eq(memory.used_bytes, before + slot_rows[_i].live);
+        memory.ops->live_drop(&memory);
+        held.live_states = 0;
+        ck_assert_uint_eq(memory.used_bytes, before);
+        memory.ops->kv_grow(&memory, 1, 1 + i);
+        memory.ops->snapshot_add(&memory, i);
+        held.kv_pages += 1 + i;
+        held.snapshots++;
+    }
+    memory.ops->begin(&memory, 1);
+    close_memory(&memory);
+}
+END_TEST
+
+START_TEST(every_strategy_has_slots)
+{
+    for (size_t i = 0; memory_list[i]; i++) {
+        size_t length = strlen(memory_list[i]->name), row = 0;
+        while (row < sizeof slot_rows / sizeof *slot_rows &&
+               (strncmp(slot_rows[row].memory, memory_list[i]->name, length) != 0 ||
+                strchr(":", slot_rows[row].memory[length]) == NULL))
+            row++;
+        ck_assert_msg(row < sizeof slot_rows / sizeof *slot_rows, "no row for '%s'",
+                      memory_list[i]->name);
     }
 }
 END_TEST
@@ -279,231 +338,20 @@ START_TEST(groups)
 }
 END_TEST
 
-/* ---- whole runs ---- */
-
-static const char *const strategies[] = {
-    "ideal",
-    "static:0.3",
-    "equal",
-    "lcm",
-    "lcm:pieces=1",
-    "max",
-    "gcd",
-    "two-ended",
-    "two-ended:compaction=1",
-    "elastic:64MiB",
-    "elastic:slab=128MiB,hysteresis=0,pieces=3",
-};
-#define STRATEGIES (sizeof strategies / sizeof *strategies)
-
-static struct result run_text(const struct plugin *const *memories, const char *text, size_t length,
-                              const char *const *settings)
-{
-    struct err err = {""};
-    struct config config;
-    struct workload *workload = NULL;
-    struct schedule *schedule = NULL;
-    struct result result;
-    const struct plugins plugins = {placement_list, eviction_list, memories};
-    config_open(&config);
-    for (; settings[0]; settings += 2)
-        ck_assert_msg(config_set(&config, settings[0], settings[1], &err) == 0, "%s", err.text);
-    struct build_options build = config_build_options(&config);
-    ck_assert_msg(trace_open_memory("t", text, length, &build, NULL, &workload, &err) == 0, "%s",
-                  err.text);
-    ck_assert(schedule_open(&schedule, workload, config.arrival, config.seed, 0, &err) == 0);
-    ck_assert_msg(replay_run(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) == 0,
-                  "%s", err.text);
-    schedule_close(schedule);
-    workload_close(workload);
-    config_close(&config);
-    return result;
-}
-
-/* On a generated load. */
-static struct result run(const struct plugin *const *memories, unsigned conversations,
-                         unsigned seed, const char *const *settings)
-{
-    struct err err = {""};
-    struct synth_options options;
-    struct text lines = {0};
-    param_defaults(synth_params, &options);
-    options.conversations = conversations;
-    options.seed = seed;
-    ck_assert_msg(synth_write(&options, &lines, &err) == 0, "%s", err.text);
-    struct result result = run_text(memories, lines.data, lines.length, settings);
-    text_close(&lines);
-    return result;
-}
-
-static uint64_t sum_of(const struct cache_bytes *bytes)
-{
-    return bytes->kv + bytes->snapshots + bytes->live + bytes->padding + bytes->external +
-           bytes->free;
-}
-
-/* With room for everything all are the same. Without, where a strategy and bytes alone differ, the
- * report says what the strategy dropped, refused or padded. */
-START_TEST(differences_are_told)
-{
-    static const char *const capacities[] = {"4TiB", "24GiB", "8GiB"};
-    uint64_t ideal[3] = {0};
-    for (size_t i = 0; i < STRATEGIES; i++) {
-        for (int c = 0; c < 3; c++) {
-            const char *settings[] = {"tp",          "8",        "kv-dtype",    "fp8", "memory",
-                                      strategies[i], "capacity", capacities[c], NULL};
-            struct result result = run(memory_list, 30, (unsigned)_i + 1, settings);
-            uint64_t hit = result.sum.hit_tokens;
-            if (i == 0)
-                ideal[c] = hit;
-            if (c == 0)
-                ck_assert_uint_eq(hit, ideal[0]);
-            ck_assert_uint_eq(sum_of(&result.mean), result.config.capacity);
-            if (hit != ideal[c])
-                ck_assert_uint_gt(result.cache.split_evictions + result.cache.split_uncached +
-                                      result.mean.padding,
-                                  0);
-            result_close(&result);
-        }
-    }
-}
-END_TEST
-
-/* Without recurrent layers, LRU keeps what was used last, as much of it as there is room for. All
- * that a strategy holds then lies in what bytes alone would hold: none can hit more. */
-START_TEST(none_beats_ideal_without_states)
-{
-    static const char *const capacities[] = {"40GiB", "16GiB", "6GiB"};
-    uint64_t ideal[3] = {0};
-    for (size_t i = 0; i < STRATEGIES; i++) {
-        for (int c = 0; c < 3; c++) {
-            const char *settings[] = {"model",    "llama-3.1-8b", "memory", strategies[i],
-                                      "capacity", capacities[c],  NULL};
-            struct result result = run(memory_list, 30, (unsigned)_i + 1, settings);
-            if (i == 0)
-                ideal[c] = result.sum.hit_tokens;
-            ck_assert_msg(result.sum.hit_tokens <= ideal[c], "%s at %s", strategies[i],
-                          capacities[c]);
-            result_close(&result);
-        }
-        ck_assert_uint_lt(ideal[2], ideal[0]); /* the capacities matter */
-    }
-}
-END_TEST
-
-/* With snapshots that is no law, since LRU is not the best of evictions. On paper: A has a prompt
- * of 1,024 tokens and a reply of 512, B as much again, and C is A's prompt with other words after
- * it. A token takes 4 bytes, a snapshot 12. A and B with two snapshots each take 12 bytes more than
- * there are. Bytes alone drop A's oldest snapshot, which lies at its prompt's end; so C finds KV
- * and no snapshot. The split has room for four snapshots and for 2,772 tokens of KV: KV is short,
- * only the end of A's path frees any, and the snapshot that C wants stays. */
-START_TEST(a_wall_can_beat_one_lru)
-{
-    static const char text[] = "{\"timestamp\":0,\"input_length\":1024,\"output_length\":512,"
-                               "\"hash_ids\":[1,2]}\n"
-                               "{\"timestamp\":1,\"input_length\":1024,\"output_length\":512,"
-                               "\"hash_ids\":[3,4]}\n"
-                               "{\"timestamp\":2,\"input_length\":1100,\"output_length\":1,"
-                               "\"hash_ids\":[1,2,5]}\n";
-    static const struct {
-        const char *memory;
-        uint64_t hit, no_snapshot, kv_evicted;
-    } rows[] = {{"ideal", 0, 1024, 1536}, {"static:ratio=0.1", 1024, 0, 512}};
-    char model[256];
-    ref_model_path(&ref_models[0], model);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const char *settings[] = {"model",       model,  "memory",   rows[i].memory,
-                                  "page-tokens", "1",    "capacity", "12324B",
-                                  "placement",   "turn", NULL};
-        struct result result = run_text(memory_list, text, sizeof text - 1, settings);
-        ck_assert_uint_eq(result.sum.hit_tokens, rows[i].hit);
-        ck_assert_uint_eq(result.sum.missed_no_snapshot_tokens, rows[i].no_snapshot);
-        ck_assert_uint_eq(result.cache.kv_tokens_evicted, rows[i].kv_evicted);
-        result_close(&result);
-    }
-}
-END_TEST
-
-/* Every page of every strategy, against the slow model. */
-START_TEST(page_by_page)
-{
-    static const char *const placements[] = {"turn", "branch+reply-end", "fixed:2048"};
-    static const char *const orphans[] = {"drop", "keep", "keep-for-fork"};
-    static const char *const capacities[] = {"2GiB", "6GiB", "20GiB"};
-    static const char *const slots[] = {"0", "2"};
-    for (unsigned i = 0; i < 6; i++) {
-        unsigned pick = (unsigned)_i * 7 + i;
-        const char *settings[] = {"tp",
-                                  "8",
-                                  "kv-dtype",
-                                  "fp8",
-                                  "memory",
-                                  strategies[_i],
-                                  "placement",
-                                  placements[pick % 3],
-                                  "orphans",
-                                  orphans[pick / 3 % 3],
-                                  "capacity",
-                                  capacities[i % 3],
-                                  "slots-per-request",
-                                  slots[i % 2],
-                                  "snapshot-dtype",
-                                  i % 3 == 1 ? "bf16" : "state",
-                                  "requests",
-                                  "60",
-                                  NULL};
-        struct result result = run(ref_pages_list(), 12, pick, settings);
-        struct result real = run(memory_list, 12, pick, settings);
-        ck_assert_uint_eq(result.digest, real.digest);
-        result_close(&result);
-        result_close(&real);
-    }
-    ck_assert_uint_gt(ref_pages_steps(), 1000);
-}
-END_TEST
-
-/* Every parameter of a strategy moves some result. */
-START_TEST(parameters_count)
-{
-    static const char *const pairs[][2] = {
-        {"static:0.2", "static:0.6"},        {"static:best", "static:0.6"},
-        {"equal", "equal:align=1024"},       {"equal", "equal:draft_layers=4"},
-        {"equal", "equal:draft_tokens=400"}, {"lcm", "lcm:pieces=3"},
-        {"lcm", "lcm:at_least=1GiB"},        {"two-ended", "two-ended:compaction=1"},
-        {"elastic", "elastic:slab=200MiB"},  {"elastic", "elastic:hysteresis=0"},
-        {"elastic", "elastic:pieces=7"},
-    };
-    uint64_t digests[2];
-    for (int i = 0; i < 2; i++) {
-        const char *settings[] = {"tp",         "8",        "kv-dtype", "fp8", "memory",
-                                  pairs[_i][i], "capacity", "8GiB",     NULL};
-        struct result result = run(memory_list, 30, 3, settings);
-        digests[i] = result.digest;
-        result_close(&result);
-    }
-    ck_assert_uint_ne(digests[0], digests[1]);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("memory");
     TCase *tcase = tcase_create("all");
-    tcase_add_unchecked_fixture(tcase, ref_models_open, ref_models_close);
-    tcase_set_timeout(tcase, 300);
-    tcase_add_loop_test(tcase, large_pages, 0, sizeof large_rows / sizeof *large_rows);
+    SUITE_LOOP(tcase, large_pages, large_rows);
     tcase_add_test(tcase, equal_units_are_one_list);
     tcase_add_test(tcase, uniform_pages_waste);
     tcase_add_test(tcase, max_page_of_jamba);
     tcase_add_test(tcase, kvcached_padding);
     SUITE_LOOP(tcase, slots, slot_rows);
-    tcase_add_loop_test(tcase, block_formula, 0, sizeof block_rows / sizeof *block_rows);
-    tcase_add_loop_test(tcase, groups, 0, sizeof group_rows / sizeof *group_rows);
-    tcase_add_loop_test(tcase, differences_are_told, 0, 3);
-    tcase_add_loop_test(tcase, none_beats_ideal_without_states, 0, 3);
-    tcase_add_test(tcase, a_wall_can_beat_one_lru);
-    tcase_add_loop_test(tcase, page_by_page, 0, (int)STRATEGIES);
-    tcase_add_loop_test(tcase, parameters_count, 0, 11);
+    SUITE_LOOP(tcase, live_states_come_and_go, slot_rows);
+    tcase_add_test(tcase, every_strategy_has_slots);
+    SUITE_LOOP(tcase, block_formula, block_rows);
+    SUITE_LOOP(tcase, groups, group_rows);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
