@@ -168,32 +168,46 @@ END_TEST
  * 3, 4  of 8 kB, KV has 4,096 bytes: A's, to the last token, but never C's. Bytes alone hold C when
  *       A has gone, in two drops that are no split's, for 10,288 bytes are too many.
  * 5     of 6,144 bytes, KV has half: neither A nor C is stored. A would fit as bytes, C not: 6,156.
- * 6     of 4,400 bytes, B needs A to go in two drops, as it would as bytes. */
+ * 6     of 4,400 bytes, B needs A to go in two drops, as it would as bytes.
+ * 7     of 8,240 bytes, a live state takes 12, so one snapshot has to go, as it would as bytes.
+ * 8, 9  as 1 and 6, where belady stores first and drops then. */
 #define PAPER_A "{\"timestamp\":0,\"input_length\":512,\"output_length\":512,\"hash_ids\":[1]}\n"
 #define PAPER_B "{\"timestamp\":1,\"input_length\":512,\"output_length\":512,\"hash_ids\":[2]}\n"
 #define PAPER_C "{\"timestamp\":1,\"input_length\":1024,\"output_length\":512,\"hash_ids\":[3,4]}\n"
 
 static const struct {
-    const char *text, *memory, *capacity;
+    const char *text, *memory, *capacity, *eviction, *slots;
     uint64_t drops, split_evictions, uncached, split_uncached, quota_bytes;
 } split_rows[] = {
-    {PAPER_A PAPER_B, "static:ratio=0.002", "12000B", 2, 2, 0, 0, 24},
-    {PAPER_A PAPER_B, "ideal", "12000B", 0, 0, 0, 0, 0},
-    {PAPER_A PAPER_C, "static:ratio=0.5", "8192B", 0, 0, 1, 1, 4096},
-    {PAPER_A PAPER_C, "ideal", "8192B", 2, 0, 0, 0, 0},
-    {PAPER_A PAPER_C, "static:ratio=0.5", "6144B", 0, 0, 2, 1, 3072},
-    {PAPER_A PAPER_B, "two-ended", "4400B", 2, 0, 0, 0, 0},
+    {PAPER_A PAPER_B, "static:ratio=0.002", "12000B", "lru", "0", 2, 2, 0, 0, 24},
+    {PAPER_A PAPER_B, "ideal", "12000B", "lru", "0", 0, 0, 0, 0, 0},
+    {PAPER_A PAPER_C, "static:ratio=0.5", "8192B", "lru", "0", 0, 0, 1, 1, 4096},
+    {PAPER_A PAPER_C, "ideal", "8192B", "lru", "0", 2, 0, 0, 0, 0},
+    {PAPER_A PAPER_C, "static:ratio=0.5", "6144B", "lru", "0", 0, 0, 2, 1, 3072},
+    {PAPER_A PAPER_B, "two-ended", "4400B", "lru", "0", 2, 0, 0, 0, 0},
+    {PAPER_A PAPER_B, "two-ended", "8240B", "lru", "1", 1, 0, 0, 0, 0},
+    {PAPER_A PAPER_B, "static:ratio=0.002", "12000B", "belady", "0", 2, 2, 0, 0, 24},
+    {PAPER_A PAPER_B, "equal", "4400B", "belady", "0", 2, 0, 0, 0, 0},
 };
 
 START_TEST(the_price_of_a_split)
 {
     char model[256];
     ref_model_path(&ref_models[0], model);
-    const char *settings[] = {"model",       model,
-                              "memory",      split_rows[_i].memory,
-                              "capacity",    split_rows[_i].capacity,
-                              "page-tokens", "1",
-                              "placement",   "turn",
+    const char *settings[] = {"model",
+                              model,
+                              "memory",
+                              split_rows[_i].memory,
+                              "capacity",
+                              split_rows[_i].capacity,
+                              "eviction",
+                              split_rows[_i].eviction,
+                              "slots-per-request",
+                              split_rows[_i].slots,
+                              "page-tokens",
+                              "1",
+                              "placement",
+                              "turn",
                               NULL};
     const char *text = split_rows[_i].text;
     struct result result = run_text(memory_list, text, strlen(text), settings);
