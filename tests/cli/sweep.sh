@@ -66,6 +66,48 @@ printf '{"trace": {"conversations": 3}, "exclude": [{"trace": "not-there.jsonl"}
 "$SNAPSIM" sweep exclude.json --dry-run >cells
 head -n 1 cells | grep -vq trace=
 [ "$(wc -l <cells)" = 2 ]
+# a range ends where it says, exactly for all whole numbers up to 2^53
+range() { # range SETTING RANGE VALUE...: the values that the range stands for
+    setting=$1
+    printf '{"trace": {"conversations": 3, "seed": 1}, "%s": {%s}}' "$setting" "$2" >range.json
+    shift 2
+    found=$("$SNAPSIM" sweep range.json --dry-run | sed -n "s/^[0-9].* $setting=//p" | tr '\n' ' ')
+    if [ "$found" != "$* " ]; then
+        echo "$(cat range.json): $* was expected, found $(printf %.200s "$found")"
+        exit 1
+    fi
+}
+range seed '"from": 1000000000000, "to": 1000000000002, "step": 1' \
+    1000000000000 1000000000001 1000000000002
+range seed '"from": 9007199254740989, "to": 9007199254740992, "step": 1' \
+    9007199254740989 9007199254740990 9007199254740991 9007199254740992
+range seed '"from": 2, "to": 7, "step": 2' 2 4 6
+range seed '"from": 5, "to": 6, "step": 0.1' 5 5 5 5 5 6 6 6 6 6 6
+range capacity '"from": "10GiB", "to": "10737418242B", "step": "1B"' 10GiB 10737418241 10737418242
+range capacity '"from": "10GiB", "to": "21474835480B", "step": "10GiB"' 10GiB # 20 GiB - 1000
+range capacity '"from": "1000000000000B", "to": "1000000000999B", "factor": 1.0000000005' \
+    976562500KiB 1000000000500
+range capacity '"from": "8GiB", "to": "32GiB", "factor": 1.4142135623730951' \
+    8GiB 12148002000 16GiB 24296004000 32GiB
+# what is excluded is compared as it is understood, be it a value, a list or a range
+excluded() { # excluded RULES EXPECTED: the cells that are left
+    printf '{"trace": [{"conversations": 3}, {"conversations": 4}], "capacity": ["1GiB", "2GiB"],
+        "placement": ["turn", "none"], "exclude": [%s]}' "$1" >exclude.json
+    found=$("$SNAPSIM" sweep exclude.json --dry-run | grep -c '^[0-9]* trace')
+    if [ "$found" != "$2" ]; then
+        echo "exclude $1: $2 cells were expected, found $found"
+        exit 1
+    fi
+}
+excluded '' 8
+excluded '{"capacity": "1024MiB"}' 4
+excluded '{"capacity": ["4GiB", "1073741824B"], "placement": "none"}' 6
+excluded '{"capacity": {"from": "512MiB", "to": "8GiB", "factor": 2}, "placement": "none"}' 4
+excluded '{"placement": "none"}, {"capacity": "1GiB"}' 2
+excluded '{"trace": {"conversations": 3}}' 4
+excluded '{"trace": [{"conversations": 5}, {"conversations": 4}], "placement": "turn"}' 6
+excluded '{"eviction": "lru", "capacity": "2GiB"}' 4 # a setting that no key of the file varies
+excluded '{"eviction": "fifo"}' 8
 # a directory that cannot be made
 if "$SNAPSIM" sweep bad.json --output missing/deep 2>message; then
     exit 1

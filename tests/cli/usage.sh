@@ -51,6 +51,17 @@ printf '{"seed": 1,\n"page-tokens": ["auto", "none"]}' >sweep.json
 fails 1 "sweep.json:2: page-tokens: auto, trace or a number" sweep sweep.json --dry-run
 printf '{"seed": 1,\n"placement": ["turn", "tunr"]}' >sweep.json
 fails 1 "sweep.json:2: placement: there is none called 'tunr' (did you mean 'turn'?)" sweep sweep.json
+printf '{"seed": 1,\n"capacity": []}' >sweep.json
+fails 1 "sweep.json:2: capacity: an empty list" sweep sweep.json
+for rule in '"capacity": []' '"eviction": "fifo",\n"capacity": []'; do
+    # shellcheck disable=SC2059 # a line end in the rule
+    printf "{\"seed\": [1, 2], \"exclude\": [{\n$rule}]}" >sweep.json
+    fails 1 ": capacity: an empty list" sweep sweep.json
+done
+printf '{"seed": [1, 2],\n"exclude": [{"eviction": "fifo",\n"placment": "turn"}]}' >sweep.json
+fails 1 "sweep.json:3: there is no setting 'placment'" sweep sweep.json
+printf '{"seed": [1, 2],\n"exclude": [{}]}' >sweep.json
+fails 1 "sweep.json:2: exclude: a list of objects with settings was expected" sweep sweep.json
 printf '{"name": 5}' >sweep.json
 fails 1 "sweep.json:1: name: text was expected" sweep sweep.json
 printf '{"seed": [1, 2],\n"seed": 3}' >sweep.json
