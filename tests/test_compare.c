@@ -155,6 +155,48 @@ START_TEST(compares_programs)
 }
 END_TEST
 
+/* A parameter that a plug-in got later has its default where it is not written. */
+START_TEST(knows_later_parameters)
+{
+#define LADDER(parameters) LINE("ladder:" parameters, "1GiB", "1", "500")
+    ck_assert_uint_eq(differences(LADDER("ratio=2"), LADDER("ratio=2,from=start"), NULL, NULL), 0);
+    ck_assert_uint_eq(differences(LADDER("from=start,ratio=2"), LADDER("ratio=2"), NULL, NULL), 0);
+    ck_assert_uint_eq(differences(LADDER("ratio=2"), LADDER("ratio=2,from=end"), NULL, NULL), 2);
+}
+END_TEST
+
+/* Cells that say the same of themselves: first those of which both sides know as much, then a
+ * failed one with any that is left, and a good one with a failed one only. */
+static const struct {
+    const char *base, *now;
+    size_t cells, fails, works, missing, extra;
+} pairings[] = {
+#define F FAILED("turn", "1GiB")
+    {F F, F F, 2, 0, 0, 0, 0},
+    {F F, A A_LESS, 2, 0, 2, 0, 0},
+    {A A_LESS, F F, 2, 2, 0, 0, 0},
+    {F A, A F, 2, 0, 0, 0, 0},
+    {F F A, A F A, 3, 0, 1, 0, 0},
+    {F F F, A, 3, 0, 1, 2, 0},
+    {A, F F F, 3, 1, 0, 0, 2},
+    {F B F C, C A B A, 4, 0, 2, 0, 0},
+    {A B, FAILED("none", "1GiB") F F, 3, 2, 0, 0, 1},
+    {F, FAILED("turn", "2GiB"), 2, 0, 0, 1, 1},
+};
+
+START_TEST(pairs_failed)
+{
+    struct compare compare;
+    open_compare(&compare, pairings[_i].base, pairings[_i].now, NULL, NULL);
+    ck_assert_uint_eq(compare.cell_count, pairings[_i].cells);
+    ck_assert_uint_eq(compare.in_state[COMPARE_FAILS], pairings[_i].fails);
+    ck_assert_uint_eq(compare.in_state[COMPARE_WORKS], pairings[_i].works);
+    ck_assert_uint_eq(compare.in_state[COMPARE_MISSING], pairings[_i].missing);
+    ck_assert_uint_eq(compare.in_state[COMPARE_EXTRA], pairings[_i].extra);
+    compare_close(&compare);
+}
+END_TEST
+
 START_TEST(worst_first)
 {
     static const struct {
@@ -194,6 +236,8 @@ int main(void)
     tcase_add_test(tcase, bad_tolerances);
     tcase_add_test(tcase, compares);
     tcase_add_test(tcase, compares_programs);
+    tcase_add_test(tcase, knows_later_parameters);
+    SUITE_LOOP(tcase, pairs_failed, pairings);
     tcase_add_test(tcase, worst_first);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

@@ -85,4 +85,8 @@ awk 'NR == 1 { for (i = 0; i < 6000; i++) { line = $0; sub(/"seed":[0-9]*/, "\"s
 sed 's/"min-compute-tokens":1/"min-compute-tokens":2/' large.jsonl >other.jsonl
 status 3 timeout 60 "$SNAPSIM" compare large.jsonl other.jsonl
 grep -q 'min-compute-tokens=2' found || fail "$(head -n 5 found)"
+# all of them failed, the other way round: found by what they still say of themselves
+sed 's/"trace":{[^}]*},.*/"error":"it broke"}/' large.jsonl | tac >none.jsonl
+status 3 timeout 60 "$SNAPSIM" compare none.jsonl large.jsonl
+grep -q '^of 6000 cells 6000 failed before$' found || fail "$(head -n 5 found)"
 [ "$(timeout 60 "$SNAPSIM" table large.jsonl --rows seed,placement --columns capacity | wc -l)" = 6002 ]
