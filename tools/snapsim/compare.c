@@ -146,56 +146,82 @@ struct signed_row {
     size_t row;
 };
 
-static int order_signed(const void *left, const void *right)
+static int order_signed(const void *first, const void *second)
 {
-    const struct signed_row *a = left, *b = right;
+    const struct signed_row *a = first, *b = second;
     int order = strcmp(a->signature, b->signature);
     return order != 0 ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-static struct signed_row *sorted_rows(const struct side *side)
+struct signed_rows {
+    struct signed_row *items;
+    size_t count;
+};
+
+/* Those that have no partner yet; equal ones in the order in which they were read. */
+static struct signed_rows sorted_rows(const struct side *side)
 {
-    size_t n = side->results->count;
-    struct signed_row *rows = mem_array(n, sizeof *rows);
-    for (size_t i = 0; i < n; i++)
-        rows[i] = (struct signed_row){.signature = side->signatures[i], .row = i};
-    qsort(rows, n, sizeof *rows, order_signed);
+    struct signed_rows rows = {.items = mem_array(side->results->count, sizeof *rows.items)};
+    for (size_t i = 0; i < side->results->count; i++)
+        if (side->partner[i] == NO_ROW)
+            rows.items[rows.count++] = (struct signed_row){side->signatures[i], i};
+    qsort(rows.items, rows.count, sizeof *rows.items, order_signed);
     return rows;
+}
+
+static void pair(struct side *base, size_t base_row, struct side *now, size_t now_row)
+{
+    base->partner[base_row] = now_row;
+    now->partner[now_row] = base_row;
 }
 
 /* Cells whose whole signature is the same: the first of several with the first, and so on. */
 static void pair_equal(struct side *base, struct side *now)
 {
-    struct signed_row *old = sorted_rows(base), *new = sorted_rows(now);
-    for (size_t i = 0, j = 0; i < base->results->count && j < now->results->count;) {
-        int order = strcmp(old[i].signature, new[j].signature);
-        if (order == 0) {
-            base->partner[old[i].row] = new[j].row;
-            now->partner[new[j].row] = old[i].row;
-        }
+    struct signed_rows bases = sorted_rows(base), nows = sorted_rows(now);
+    for (size_t i = 0, j = 0; i < bases.count && j < nows.count;) {
+        int order = strcmp(bases.items[i].signature, nows.items[j].signature);
+        if (order == 0)
+            pair(base, bases.items[i].row, now, nows.items[j].row);
         i += order <= 0;
         j += order >= 0;
     }
-    free(old);
-    free(new);
+    free(bases.items);
+    free(nows.items);
 }
 
-/* Cells of which one failed, by what it says of itself. There are few. */
+/* From *at on, the first row that has the signature, no partner, and, if asked for, failed. Those
+ * that are passed by are of no use to a later signature either. */
+static bool find_partner(const struct side *now, const struct signed_rows *rows, size_t *at,
+                         const char *signature, bool must_fail)
+{
+    for (; *at < rows->count; (*at)++) {
+        const struct signed_row *one = &rows->items[*at];
+        int order = strcmp(one->signature, signature);
+        bool is_usable =
+            now->partner[one->row] == NO_ROW && (!must_fail || now->results->rows[one->row].error);
+        if (order > 0 || (order == 0 && is_usable))
+            return order == 0;
+    }
+    return false;
+}
+
+/* Cells of which at least one failed, by what it says of itself: each of BASE with the first that
+ * is left of NEW. Two that did not fail are no pair, so the search for a partner that failed is one
+ * of its own. */
 static void pair_failed(struct side *base, struct side *now)
 {
-    for (size_t i = 0; i < base->results->count; i++) {
-        const struct results_row *old = &base->results->rows[i];
-        if (base->partner[i] != NO_ROW || (!old->error && now->results->failed == 0))
-            continue;
-        for (size_t j = 0; j < now->results->count && base->partner[i] == NO_ROW; j++) {
-            const struct results_row *row = &now->results->rows[j];
-            if (now->partner[j] != NO_ROW || (!old->error && !row->error) ||
-                strcmp(base->signatures[i], now->signatures[j]) != 0)
-                continue;
-            base->partner[i] = j;
-            now->partner[j] = i;
-        }
+    struct signed_rows bases = sorted_rows(base), nows = sorted_rows(now);
+    size_t any = 0, failed = 0;
+    for (size_t i = 0; i < bases.count; i++) {
+        const struct signed_row *one = &bases.items[i];
+        bool must_fail = base->results->rows[one->row].error == NULL;
+        size_t *at = must_fail ? &failed : &any;
+        if (find_partner(now, &nows, at, one->signature, must_fail))
+            pair(base, one->row, now, nows.items[*at].row);
     }
+    free(bases.items);
+    free(nows.items);
 }
 
 static void add_cell(struct compare *compare, const struct results_row *base,
@@ -269,9 +295,9 @@ static int compare_u64(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-static int order_moved(const void *left, const void *right)
+static int order_moved(const void *first, const void *second)
 {
-    const struct compare_moved *a = left, *b = right;
+    const struct compare_moved *a = first, *b = second;
     double x = fabs(a->relative), y = fabs(b->relative);
     if (x != y)
         return x > y ? -1 : 1;
@@ -282,17 +308,18 @@ static void compare_rows(const struct compare *compare, struct compare_cell *cel
 {
     struct column ratio;
     struct err ignored;
-    double before = 0, after = 0;
+    double base = 0, now = 0;
     if (column_find(&ratio, &compare->base, "hit_ratio", PLACE_VALUE, &ignored) == 0 &&
-        column_number(&ratio, cell->base, &before) && column_number(&ratio, cell->now, &after))
-        cell->hit_ratio_change = after - before;
+        column_number(&ratio, cell->base, &base) && column_number(&ratio, cell->now, &now))
+        cell->hit_ratio_change = now - base;
     for (size_t i = 0; i < compare->key_count; i++)
         compare_key(compare, cell, &compare->keys[i]);
     if (cell->moved_count > 1)
         qsort(cell->moved, cell->moved_count, sizeof *cell->moved, order_moved);
-    const char *old = json_string(json_get(cell->base->document.top, "digest"));
-    const char *new = json_string(json_get(cell->now->document.top, "digest"));
-    if (compare->checks_digest && cell->moved_count == 0 && old && new &&strcmp(old, new) != 0)
+    const char *base_digest = json_string(json_get(cell->base->document.top, "digest"));
+    const char *now_digest = json_string(json_get(cell->now->document.top, "digest"));
+    if (compare->checks_digest && cell->moved_count == 0 && base_digest && now_digest &&
+        strcmp(base_digest, now_digest) != 0)
         add_moved(cell, (struct compare_moved){.key = "digest"});
     cell->state = cell->moved_count > 0 ? COMPARE_MOVED : COMPARE_EQUAL;
 }
@@ -315,13 +342,13 @@ static void compare_cell(const struct compare *compare, struct compare_cell *cel
 
 /* Worst first: what fails now, then what is missing, then what moved: the hit ratio that fell most
  * first, and if it did not move, the largest change of anything. */
-static int order_cells(const void *left, const void *right)
+static int order_cells(const void *first, const void *second)
 {
     static const int rank[] = {
         [COMPARE_FAILS] = 0, [COMPARE_MISSING] = 1, [COMPARE_MOVED] = 2,
         [COMPARE_EXTRA] = 3, [COMPARE_WORKS] = 4,   [COMPARE_EQUAL] = 5,
     };
-    const struct compare_cell *a = left, *b = right;
+    const struct compare_cell *a = first, *b = second;
     if (rank[a->state] != rank[b->state])
         return rank[a->state] - rank[b->state];
     if (a->hit_ratio_change != b->hit_ratio_change)
@@ -345,8 +372,25 @@ static void add_column(struct column **list, size_t *count, const struct column 
     (*list)[(*count)++] = *column;
 }
 
-static int read_tolerances(struct compare *compare, const struct words *words, struct err *err)
+/* The keys that --only names, or every counter and size. */
+static int choose_keys(struct compare *compare, const char *only, struct err *err)
 {
+    if (only)
+        return axis_parse(&compare->base, only, PLACE_VALUE, "--only", &compare->keys,
+                          &compare->key_count, err);
+    struct column column;
+    const char *help = NULL;
+    for (size_t i = 0; column_at(&compare->base, i, &column, &help); i++)
+        if (column.source == COLUMN_COUNTER || column.source == COLUMN_MODEL)
+            add_column(&compare->keys, &compare->key_count, &column);
+    return 0;
+}
+
+/* A ratio that has a tolerance is compared too, unless --only says what is. */
+static int read_tolerances(struct compare *compare, const struct compare_request *request,
+                           struct err *err)
+{
+    const struct words *words = request->tolerances;
     compare->tolerances = mem_array(words->count + 1, sizeof *compare->tolerances);
     for (size_t i = 0; i < words->count; i++) {
         struct tolerance *one = &compare->tolerances[i];
@@ -361,31 +405,9 @@ static int read_tolerances(struct compare *compare, const struct words *words, s
         if (column_find(&column, &compare->base, one->key, PLACE_VALUE, &reason) != 0)
             return usage_error(err_set(err, "--tolerance: %.900s", reason.text));
         snprintf(one->key, sizeof one->key, "%s", column.name);
-        if (column.source == COLUMN_DERIVED)
+        if (column.source == COLUMN_DERIVED && !request->only)
             add_column(&compare->keys, &compare->key_count, &column);
     }
-    return 0;
-}
-
-static int choose_keys(struct compare *compare, const struct compare_request *request,
-                       struct err *err)
-{
-    int result = read_tolerances(compare, request->tolerances, err);
-    if (result != 0)
-        return result;
-    compare->checks_digest = !request->only && compare->tolerance_count == 0;
-    if (request->only) {
-        compare->key_count = 0;
-        free(compare->keys);
-        compare->keys = NULL;
-        return axis_parse(&compare->base, request->only, PLACE_VALUE, "--only", &compare->keys,
-                          &compare->key_count, err);
-    }
-    struct column column;
-    const char *help = NULL;
-    for (size_t i = 0; column_at(&compare->base, i, &column, &help); i++)
-        if (column.source == COLUMN_COUNTER || column.source == COLUMN_MODEL)
-            add_column(&compare->keys, &compare->key_count, &column);
     return 0;
 }
 
@@ -406,30 +428,30 @@ static void choose_names(struct compare *compare)
 static bool is_known(const struct results *results, const struct column *column,
                      const struct results_row *row)
 {
-    struct text mine = {0}, other = {0};
+    struct text wanted = {0}, found = {0};
     bool known = false;
-    column_text_long(column, row, &mine);
+    column_text_long(column, row, &wanted);
     for (size_t i = 0; i < results->count && !known; i++) {
-        text_clear(&other);
-        column_text_long(column, &results->rows[i], &other);
-        known = strcmp(mine.data, other.data) == 0;
+        text_clear(&found);
+        column_text_long(column, &results->rows[i], &found);
+        known = strcmp(wanted.data, found.data) == 0;
     }
-    text_close(&mine);
-    text_close(&other);
+    text_close(&wanted);
+    text_close(&found);
     return known;
 }
 
 /* Few values differ within a side without naming cells, so that only those few are looked for. */
-static bool *find_strange(const struct results *mine, const struct results *other,
+static bool *find_strange(const struct results *results, const struct results *elsewhere,
                           const struct column *column)
 {
     struct axis axis;
-    axis_open(&axis, mine, column, 1);
+    axis_open(&axis, results, column, 1);
     bool *known = mem_array(axis.count + 1, sizeof *known);
-    bool *is_strange = mem_array(mine->count + 1, sizeof *is_strange);
+    bool *is_strange = mem_array(results->count + 1, sizeof *is_strange);
     for (size_t i = 0; i < axis.count; i++)
-        known[i] = is_known(other, column, &mine->rows[axis.example[i]]);
-    for (size_t i = 0; i < mine->count; i++)
+        known[i] = is_known(elsewhere, column, &results->rows[axis.example[i]]);
+    for (size_t i = 0; i < results->count; i++)
         is_strange[i] = !known[axis.of_row[i]];
     free(known);
     axis_close(&axis);
@@ -463,9 +485,12 @@ int compare_open(struct compare *out, const struct compare_request *request, str
     if (results_open(&out->base, request->base, err) != 0 ||
         results_open(&out->now, request->now, err) != 0)
         return -1;
-    int result = choose_keys(out, request, err);
+    int result = choose_keys(out, request->only, err);
+    if (result == 0)
+        result = read_tolerances(out, request, err);
     if (result != 0)
         return result;
+    out->checks_digest = !request->only && out->tolerance_count == 0;
     choose_names(out);
     match(out);
     for (size_t i = 0; i < out->cell_count; i++) {

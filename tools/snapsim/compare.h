@@ -6,8 +6,8 @@
  * is not resolved, its trace may be unknown), so it is found by what it does say.
  *
  * Every number of `result` and `model` is compared, exactly unless there is a tolerance; ratios are
- * not, because they follow from the counters, unless they are asked for. A counter that only the
- * new side has is no difference: newer programs count more. */
+ * not, because they follow from the counters, unless they are asked for. A counter that only
+ * NEW has is no difference: newer programs count more. */
 #ifndef SNAPSIM_COMPARE_H
 #define SNAPSIM_COMPARE_H
 
@@ -17,7 +17,7 @@
 /* "hit_ratio=0.001" or "peak_bytes=2%"; "all" stands for every key that is not named itself. */
 struct tolerance {
     char key[64];
-    double amount; /* in the key's unit, or in percent of the old value */
+    double amount; /* in the key's unit, or in percent of that of BASE */
     bool is_relative;
 };
 
