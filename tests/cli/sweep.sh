@@ -61,6 +61,22 @@ grep -q '2 of 4 cells failed' message
 "$SNAPSIM" sweep sweep.json --dry-run --output not-made >cells
 [ ! -e not-made ]
 [ "$(wc -l <cells)" = 51 ] && grep -q '^49 label=limit' cells
+# it times a few cells that are spread over all of them, each once
+samples() { # samples CONFIG EXPECTED [OPTION...]
+    printf '{"trace": {"conversations": 3}, "min-compute-tokens": %s}' "$1" >few.json
+    expected=$2
+    shift 2
+    "$SNAPSIM" sweep few.json --dry-run "$@" | tail -n 1 >estimate
+    if ! grep -q "^$expected took [0-9.]* s" estimate; then
+        echo "$expected was expected, found $(cat estimate)"
+        exit 1
+    fi
+}
+samples 2 '1 cells; cell 0'
+samples '[2, 3]' '2 cells; cells 0 and 1'
+samples '[2, 3, 4, 5]' '4 cells; cells 0, 1, 2 and 3'
+samples '{"from": 1, "to": 100, "step": 1}' '100 cells; cells 10, 30, 50, 70 and 90'
+samples '{"from": 1, "to": 100, "step": 1}' '20 cells; cells 13, 33, 53, 73 and 93' --shard 4/5
 # an exclusion of a trace that no cell has excludes nothing and is no trace of the sweep
 printf '{"trace": {"conversations": 3}, "exclude": [{"trace": "not-there.jsonl"}]}' >exclude.json
 "$SNAPSIM" sweep exclude.json --dry-run >cells

@@ -21,6 +21,8 @@
 
 #define THREADS_MAX 1024
 #define PROGRESS_INTERVAL_NS 200000000u
+#define SAMPLES 5              /* that a dry run takes at most */
+#define SAMPLES_NS 2000000000u /* after which it takes no more */
 
 struct sweep_flags {
     const char *threads, *output, *shard, *trace_dir;
@@ -215,29 +217,83 @@ static void measure(const struct crew *crew, size_t one, uint64_t *shared, uint6
     *shared = shared_loads_bytes(crew->loads);
 }
 
-/* Estimates from one cell that is really run, in the middle of the list. */
+/* Cells that a dry run really runs, in order, and how long they took together. */
+struct samples {
+    size_t at[SAMPLES]; /* indexes into todo */
+    size_t count;
+    uint64_t ns;
+};
+
+static bool is_sampled(const struct samples *samples, size_t at)
+{
+    for (size_t i = 0; i < samples->count; i++)
+        if (samples->at[i] == at)
+            return true;
+    return false;
+}
+
+static void add_sample(struct samples *samples, size_t at)
+{
+    size_t i = samples->count++;
+    for (; i > 0 && samples->at[i - 1] > at; i--)
+        samples->at[i] = samples->at[i - 1];
+    samples->at[i] = at;
+}
+
+/* Runs a few cells, evenly spread: some settings cost many times what others do. The middle comes
+ * first and its neighbours last, so that they are spread when the time is over as well. */
+static int take_samples(const struct crew *crew, struct samples *samples, struct err *err)
+{
+    static const size_t tenths[SAMPLES] = {5, 1, 9, 3, 7};
+    for (size_t i = 0; i < SAMPLES && samples->ns < SAMPLES_NS; i++) {
+        size_t at = crew->todo_count * tenths[i] / 10;
+        if (is_sampled(samples, at)) /* there are fewer cells than samples */
+            continue;
+        struct text line = {0};
+        struct err reason;
+        uint64_t start = now_ns();
+        bool good = run_cell(crew, crew->todo[at], &line, &reason);
+        samples->ns += now_ns() - start;
+        text_close(&line);
+        if (!good)
+            return err_set(err, "cell %zu would fail: %.900s", crew->todo[at], reason.text);
+        add_sample(samples, at);
+    }
+    return 0;
+}
+
+/* "cell 24 took 0.012 s", or "cells 5, 15 and 25 took 0.012 s each, on average". */
+static void print_samples(const struct crew *crew, const struct samples *samples, struct text *out)
+{
+    text_printf(out, samples->count == 1 ? "cell" : "cells");
+    for (size_t i = 0; i < samples->count; i++)
+        text_printf(out, "%s %zu",
+                    i == 0                   ? ""
+                    : i + 1 < samples->count ? ","
+                                             : " and",
+                    crew->todo[samples->at[i]]);
+    text_printf(out, " took %.3f s%s", (double)samples->ns / 1e9 / (double)samples->count,
+                samples->count == 1 ? "" : " each, on average");
+}
+
 static int dry_run(const struct crew *crew, size_t threads, struct text *out)
 {
     char bytes[UNITS_TEXT];
+    struct samples samples = {.count = 0};
+    struct err err;
+    uint64_t shared = 0, run = 0;
     print_cells(crew, out);
     if (crew->todo_count == 0)
         return print_result(out);
-    size_t middle = crew->todo[crew->todo_count / 2];
-    uint64_t shared = 0, run = 0;
-    measure(crew, middle, &shared, &run);
-    struct text line = {0};
-    uint64_t start = now_ns();
-    struct err reason;
-    if (!run_cell(crew, middle, &line, &reason)) {
-        text_close(&line);
-        return say(EXIT_FAILED, "cell %zu would fail: %s", middle, reason.text);
-    }
-    double seconds = (double)(now_ns() - start) / 1e9;
-    text_close(&line);
-    double total = seconds * (double)crew->todo_count / (double)threads;
-    text_printf(out, "%zu cells; cell %zu took %.3f s, so about %.1f s on %zu threads; ",
-                crew->todo_count, middle, seconds, total, threads);
-    text_printf(out, "%s shared", units_bytes(shared, bytes));
+    measure(crew, crew->todo[crew->todo_count / 2], &shared, &run);
+    if (take_samples(crew, &samples, &err) != 0)
+        return say(EXIT_FAILED, "%s", err.text);
+    double mean = (double)samples.ns / 1e9 / (double)samples.count;
+    text_printf(out, "%zu cells; ", crew->todo_count);
+    print_samples(crew, &samples, out);
+    text_printf(out, ", so about %.1f s on %zu threads; %s shared",
+                mean * (double)crew->todo_count / (double)threads, threads,
+                units_bytes(shared, bytes));
     text_printf(out, " and about %s a thread, snapshots not counted\n", units_bytes(run, bytes));
     return print_result(out);
 }
