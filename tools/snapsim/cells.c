@@ -69,6 +69,9 @@ static int read_top(struct reader *reader)
                 return fail_at(reader, item, "name: text was expected");
             free(sweep->name);
             sweep->name = mem_strdup(json_string(item));
+        } else if (strcmp(key, "bound") == 0) {
+            if (!json_is_bool(item, &sweep->with_limits))
+                return fail_at(reader, item, "bound: true or false was expected");
         } else if (is_cells || strcmp(key, "exclude") == 0) {
             if (!json_is_array(item))
                 return json_fail(reader->source.document, item, reader->source.err,

@@ -15,7 +15,7 @@
  * combinations, the first key varying slowest. A generated load without a seed of its own takes the
  * cell's. A cell that some entry of `exclude` matches in all
  * its keys is left out. `cells` adds single ones: the settings that the file gives one value, and
- * their own. */
+ * their own. "bound": true adds to each result between which limits the best possible lies. */
 #ifndef SNAPSIM_CELLS_H
 #define SNAPSIM_CELLS_H
 
@@ -43,7 +43,8 @@ struct sweep {
     size_t trace_count;
     struct cell *cells;
     size_t cell_count;
-    char *varied; /* names of the settings that have several values, with spaces between */
+    bool with_limits; /* "bound" */
+    char *varied;     /* names of the settings that have several values, with spaces between */
 };
 
 /* err: "file:line: ..." */

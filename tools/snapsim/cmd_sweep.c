@@ -14,6 +14,7 @@
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
 #include "tools/snapsim/journal.h"
+#include "tools/snapsim/limits.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/shared_loads.h"
 #include "tools/snapsim/snapsim.h"
@@ -33,6 +34,7 @@ struct sweep_flags {
 struct crew {
     const struct sweep *sweep;
     struct shared_loads *loads;
+    struct limits_memo *limits;
     const size_t *todo; /* the cells to run, in order */
     size_t todo_count;
     uint64_t identity;
@@ -81,11 +83,17 @@ static bool run_cell(const struct crew *crew, size_t index, struct text *line, s
     struct load load = {0};
     struct result result = {0};
     struct json *top = json_new_object();
-    bool good = shared_loads_take(crew->loads, index, &load, err) == 0 &&
-                replay_run(&result, &cell->config, load.workload, load.schedule, &snapsim_plugins,
-                           NULL, NULL, err) == 0;
+    struct limits limits;
+    bool good =
+        shared_loads_take(crew->loads, index, &load, err) == 0 &&
+        replay_run(&result, &cell->config, load.workload, load.schedule, &snapsim_plugins, NULL,
+                   NULL, err) == 0 &&
+        (!crew->sweep->with_limits || limits_memo_find(crew->limits, &limits, &cell->config, &load,
+                                                       crew->loads->of_cell[index], err) == 0);
     if (good) {
-        result_write(&result, load.workload, snapsim_version, top);
+        struct json *values = result_write(&result, load.workload, snapsim_version, top);
+        if (crew->sweep->with_limits)
+            limits_write(&limits, values);
     } else {
         json_add_u64(top, "schema", RESULT_SCHEMA);
         config_write(&cell->config, json_add_object(top, "config"));
@@ -164,6 +172,8 @@ static void run_crew(struct crew *crew, size_t threads)
 static uint64_t identity_of(const struct sweep *sweep, const struct shared_loads *loads)
 {
     uint64_t digest = DIGEST_START;
+    if (sweep->with_limits)
+        digest = digest_u64(digest, LIMITS_STEPS);
     for (size_t i = 0; i < sweep->cell_count; i++) {
         struct text text = {0};
         struct json *object = json_new_object();
@@ -475,9 +485,12 @@ int cmd_sweep(int argc, char **argv)
         return say(EXIT_FAILED, "%s", err.text);
     struct shared_loads loads;
     shared_loads_open(&loads, &cells, flags.trace_dir);
-    struct crew crew = {.sweep = &cells, .loads = &loads};
+    struct limits_memo limits;
+    limits_memo_open(&limits);
+    struct crew crew = {.sweep = &cells, .loads = &loads, .limits = &limits};
     crew.identity = identity_of(&cells, &loads);
     int status = sweep(&crew, &flags, (size_t)threads, part, parts);
+    limits_memo_close(&limits);
     shared_loads_close(&loads);
     sweep_close(&cells);
     return status;

@@ -55,6 +55,7 @@ void limits_write(const struct limits *limits, struct json *result)
 
 struct limits_entry {
     char *key;
+    bool found; /* else a thread is at it */
     struct limits limits;
     bool failed;
     struct err err;
@@ -64,6 +65,7 @@ void limits_memo_open(struct limits_memo *memo)
 {
     *memo = (struct limits_memo){0};
     pthread_mutex_init(&memo->lock, NULL);
+    pthread_cond_init(&memo->found, NULL);
 }
 
 void limits_memo_close(struct limits_memo *memo)
@@ -72,6 +74,7 @@ void limits_memo_close(struct limits_memo *memo)
         free(memo->entries[i].key);
     free(memo->entries);
     pthread_mutex_destroy(&memo->lock);
+    pthread_cond_destroy(&memo->found);
 }
 
 static char *key_of(const struct config *config, size_t load_id)
@@ -88,26 +91,41 @@ static char *key_of(const struct config *config, size_t load_id)
     return key.data;
 }
 
-/* The lock is held while limits are found: what two threads want at once is mostly the same. */
+/* The place of a key; a new one if it is not there. Under the lock. */
+static size_t place_of(struct limits_memo *memo, const char *key)
+{
+    size_t i = 0;
+    while (i < memo->count && strcmp(memo->entries[i].key, key) != 0)
+        i++;
+    if (i == memo->count)
+        memo->entries =
+            mem_grow(memo->entries, &memo->capacity, memo->count + 1, sizeof *memo->entries);
+    return i;
+}
+
 int limits_memo_find(struct limits_memo *memo, struct limits *out, const struct config *config,
                      const struct load *load, size_t load_id, struct err *err)
 {
     char *key = key_of(config, load_id);
-    size_t i = 0;
     pthread_mutex_lock(&memo->lock);
-    while (i < memo->count && strcmp(memo->entries[i].key, key) != 0)
-        i++;
-    if (i == memo->count) {
-        memo->entries =
-            mem_grow(memo->entries, &memo->capacity, ++memo->count, sizeof *memo->entries);
-        struct limits_entry *entry = &memo->entries[i];
-        *entry = (struct limits_entry){.key = mem_strdup(key)};
-        entry->failed = limits_find(&entry->limits, config, load, LIMITS_STEPS, &entry->err) != 0;
+    size_t place = place_of(memo, key);
+    if (place == memo->count) { /* this thread finds it, others meanwhile find other ones */
+        struct limits_entry mine = {.key = mem_strdup(key)};
+        memo->entries[memo->count++] = mine;
+        pthread_mutex_unlock(&memo->lock);
+        mine.failed = limits_find(&mine.limits, config, load, LIMITS_STEPS, &mine.err) != 0;
+        mine.found = true;
+        pthread_mutex_lock(&memo->lock);
+        memo->entries[place] = mine;
+        pthread_cond_broadcast(&memo->found);
     }
-    *out = memo->entries[i].limits;
-    bool failed = memo->entries[i].failed;
+    while (!memo->entries[place].found)
+        pthread_cond_wait(&memo->found, &memo->lock);
+    const struct limits_entry *entry = &memo->entries[place];
+    *out = entry->limits;
+    bool failed = entry->failed;
     if (failed)
-        *err = memo->entries[i].err;
+        *err = entry->err;
     pthread_mutex_unlock(&memo->lock);
     free(key);
     return failed ? -1 : 0;

@@ -27,6 +27,7 @@ struct limits_memo {
     struct limits_entry *entries;
     size_t count, capacity;
     pthread_mutex_t lock;
+    pthread_cond_t found;
 };
 
 void limits_memo_open(struct limits_memo *memo);
