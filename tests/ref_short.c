@@ -303,12 +303,12 @@ uint64_t ref_pages_unusable(const struct page_model *model, enum part part)
     switch (model->kind) {
     case POOL: /* the rest that is no unit */
         return capacity % model->unit_bytes[KV];
-    case SPLIT: /* what is free beyond the wall */
-        if (part == PART_ANY)
-            return 0;
-        if (part == PART_KV)
-            return model->quota_bytes - model->counts[STATE];
-        return capacity - model->quota_bytes - model->counts[KV] * model->unit_bytes[KV];
+    case SPLIT: /* what is free beyond the wall, and what is no page of KV */
+        capacity -= model->quota_bytes;
+        if (part == PART_SNAPSHOT)
+            return capacity - model->counts[KV] * model->unit_bytes[KV];
+        return capacity % model->unit_bytes[KV] +
+               (part == PART_KV ? model->quota_bytes - model->counts[STATE] : 0);
     case SLABS: /* the rest that is no slab, and free units in slabs of the other kind */
         if (part != PART_ANY)
             count_free(model, other, &own, &others);

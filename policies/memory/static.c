@@ -96,16 +96,17 @@ static bool falls_short(struct memory *memory, struct memory_need need,
     return true;
 }
 
-/* What is free on the other side. */
+/* What is free on the other side, and what of the KV's is no whole page. */
 static uint64_t unusable_bytes(const struct memory *memory, enum part part)
 {
     const struct pool *halves = ((const struct pools *)memory->state)->items;
     const struct pool *kv = &halves[KV_HALF], *states = &halves[STATE_HALF];
+    uint64_t rest = memory->capacity_bytes - states->units - kv->units * kv->unit_bytes;
     if (part == PART_KV)
-        return states->units - states->used;
+        return rest + states->units - states->used;
     if (part == PART_SNAPSHOT)
-        return memory->capacity_bytes - states->units - kv->used * kv->unit_bytes;
-    return 0;
+        return rest + (kv->units - kv->used) * kv->unit_bytes;
+    return rest;
 }
 
 const struct memory_ops memory_static = {
