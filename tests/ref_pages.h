@@ -5,11 +5,11 @@
  * looking at all of them (ref_pages.c), and says what is short (ref_short.c). The spies of
  * ref_spy.c let both run, and compare
  *
- *     once               page_tokens, place_bytes, quota_bytes
- *     after every step   used_bytes, moved_bytes, moved_places, and unusable_bytes for each part
- *     at every request   each holder's pages in their order: in which slab, at which place of an
- * end when asked         fits_empty, the whole shortage, and what next_in_place names: in which
- *                        order a place is emptied is the strategy's own affair
+ *   - once: page_tokens, place_bytes, quota_bytes;
+ *   - after every step: used_bytes, moved_bytes, moved_places, and unusable_bytes for each part;
+ *   - at every request: each holder's pages in their order, with their places;
+ *   - when asked: fits_empty, the whole shortage, and what next_in_place names. In which order a
+ *     place is emptied is the strategy's own affair.
  *
  * Units: a page of KV, and a piece or a slot of a state; in a pool both are of one size, and in a
  * fixed split that of states is a byte. */

@@ -23,7 +23,7 @@ enum { KV_HALF, STATE_HALF };
 static const struct param params[] = {
     PARAM(struct fixed_split, ratio, PARAM_TEXT, "0.5", 0, 0,
           "share of the capacity for states, 0 to 1; best: the multiple of 1/64 that hits most in "
-          "hindsight"),
+          "hindsight, by 65 replays"),
     PARAM_END,
 };
 
