@@ -16,8 +16,8 @@ struct pool {
 };
 
 struct pools {
-    size_t count; /* 1 or 2 */
     struct pool items[2];
+    struct pool *kv, *states; /* where they lie: in the same one, or each in its own */
 };
 
 /* One list with all of the capacity; units and used follow. */

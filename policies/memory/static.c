@@ -18,8 +18,6 @@ struct fixed_split {
     char *ratio; /* a number, or "best" */
 };
 
-enum { KV_HALF, STATE_HALF };
-
 static const struct param params[] = {
     PARAM(struct fixed_split, ratio, PARAM_TEXT, "0.5", 0, 0,
           "share of the capacity for states, 0 to 1; best: the multiple of 1/64 that hits most in "
@@ -58,14 +56,15 @@ static uint32_t variants(const struct memory *memory)
 static int init(struct memory *memory, struct err *err)
 {
     struct pools *pools = memory->state;
-    struct pool *kv = &pools->items[KV_HALF], *states = &pools->items[STATE_HALF];
+    struct pool *kv = &pools->items[0], *states = &pools->items[1];
     double ratio = 0;
     if (page_choose(memory, memory->align_tokens, false, err) != 0 ||
         parse_ratio(memory->settings, &ratio) != 0)
         return -1;
     if (ratio < 0)
         ratio = (double)memory->variant / STEPS;
-    pools->count = 2;
+    pools->kv = kv;
+    pools->states = states;
     *kv = (struct pool){.unit_bytes = memory->page_tokens * memory->kv_bytes_per_token,
                         .per_kv_page = 1,
                         .units = UNITS_UNLIMITED};
@@ -86,9 +85,9 @@ static int init(struct memory *memory, struct err *err)
 static bool falls_short(struct memory *memory, struct memory_need need,
                         struct memory_shortage *shortage)
 {
-    const struct pool *halves = ((const struct pools *)memory->state)->items;
-    uint64_t pages = pool_missing(&halves[KV_HALF], need);
-    if (pages == 0 && pool_missing(&halves[STATE_HALF], need) == 0)
+    const struct pools *pools = memory->state;
+    uint64_t pages = pool_missing(pools->kv, need);
+    if (pages == 0 && pool_missing(pools->states, need) == 0)
         return false;
     enum part part = pages > 0 ? PART_KV : PART_SNAPSHOT;
     *shortage =
@@ -99,8 +98,8 @@ static bool falls_short(struct memory *memory, struct memory_need need,
 /* What is free on the other side, and what of the KV's is no whole page. */
 static uint64_t unusable_bytes(const struct memory *memory, enum part part)
 {
-    const struct pool *halves = ((const struct pools *)memory->state)->items;
-    const struct pool *kv = &halves[KV_HALF], *states = &halves[STATE_HALF];
+    const struct pools *pools = memory->state;
+    const struct pool *kv = pools->kv, *states = pools->states;
     uint64_t rest = memory->capacity_bytes - states->units - kv->units * kv->unit_bytes;
     if (part == PART_KV)
         return rest + states->units - states->used;
