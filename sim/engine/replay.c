@@ -358,6 +358,8 @@ static void resolve(struct replay *replay)
 static void finish(struct replay *replay)
 {
     struct result *result = replay->result;
+    while (replay->cache->live_states > 0)
+        cache_drop_live_state(replay->cache);
     const struct memory *memory = &replay->cache->memory;
     resolve(replay);
     set_means(replay);
