@@ -237,8 +237,8 @@ out:
 }
 
 /* Two passes over the command line: what --config says comes first, options change it. */
-static enum exit_status parse(struct options *options, struct run_flags *flags, int argc,
-                              char **argv, struct origin *origin, struct err *err)
+static int parse(struct options *options, struct run_flags *flags, int argc, char **argv,
+                 struct origin *origin, struct err *err)
 {
     if (options_parse(options, argc, argv, err) != 0)
         return EXIT_USAGE;
@@ -275,7 +275,7 @@ int cmd_run(int argc, char **argv)
     if (trace == NULL)
         trace = origin.generated;
     if (status != EXIT_GOOD)
-        say(status, "%s", err.text);
+        say((enum exit_status)status, "%s", err.text);
     else if (options.help)
         help(table);
     else if (flags.per_request && flags.timeline && strcmp(flags.per_request, flags.timeline) == 0)
