@@ -61,7 +61,8 @@ struct eviction_ops {
      * end if all of it was there and is only as young again as the request. */
     void (*added)(struct eviction *eviction, holding_id holding, uint32_t from);
     void (*used)(struct eviction *eviction, holding_id holding);
-    void (*gone)(struct eviction *eviction, holding_id holding); /* after all that goes with it */
+    void (*gone)(struct eviction *eviction, holding_id holding);   /* after all that goes with it */
+    void (*shrunk)(struct eviction *eviction, holding_id holding); /* KV, not all gone; optional */
     /* Names a holding for which holding_droppable(cache, holding, wanted) is true (cache.h). */
     struct victim (*choose)(struct eviction *eviction, enum part wanted);
     int (*check)(const struct eviction *eviction, struct err *err); /* O(n) self-audit */

@@ -26,7 +26,6 @@ struct fifo {
     struct stretch *stretches;
     size_t count, capacity;
     uint32_t free, arrival;
-    holding_id last_victim; /* its end may have moved into an older stretch */
 };
 
 static struct per_holding *of(const struct eviction *eviction, holding_id holding)
@@ -70,10 +69,8 @@ static struct heap_key key_of(struct eviction *eviction, holding_id holding)
     struct fifo *fifo = eviction->state;
     struct per_holding *here = of(eviction, holding);
     uint64_t arrival = here->arrival;
-    if (holding_is_kv(eviction->cache, holding)) {
-        trim_stretches(fifo, here, holding_position(eviction->cache, holding));
+    if (holding_is_kv(eviction->cache, holding))
         arrival = fifo->stretches[here->top - 1].arrival;
-    }
     return (struct heap_key){arrival, 0, heap_within(eviction->cache, holding)};
 }
 
@@ -82,7 +79,6 @@ static int init(struct eviction *eviction, struct err *err)
     (void)err;
     struct fifo *fifo = eviction->state;
     fifo->rank.key_of = key_of;
-    fifo->last_victim = HOLDING_NONE;
     return 0;
 }
 
@@ -117,19 +113,35 @@ static void used(struct eviction *eviction, holding_id holding)
     (void)holding;
 }
 
+/* Its end may lie in an older stretch now. */
+static void shrunk(struct eviction *eviction, holding_id holding)
+{
+    if (trim_stretches(eviction->state, of(eviction, holding),
+                       holding_position(eviction->cache, holding)))
+        rank_push(eviction, holding);
+}
+
 static struct victim choose(struct eviction *eviction, enum part wanted)
 {
-    struct fifo *fifo = eviction->state;
-    holding_id last = fifo->last_victim;
-    if (last != HOLDING_NONE && eviction->cache->nodes[last].resident > 0 &&
-        trim_stretches(fifo, of(eviction, last), holding_position(eviction->cache, last)))
-        rank_push(eviction, last);
+    const struct fifo *fifo = eviction->state;
     struct victim victim = {rank_choose(eviction, wanted), 0};
-    bool is_kv = victim.holding != HOLDING_NONE && holding_is_kv(eviction->cache, victim.holding);
-    fifo->last_victim = is_kv ? victim.holding : HOLDING_NONE;
-    if (is_kv)
+    if (victim.holding != HOLDING_NONE && holding_is_kv(eviction->cache, victim.holding))
         victim.down_to = fifo->stretches[of(eviction, victim.holding)->top - 1].from;
     return victim;
+}
+
+/* The last stretch of KV that is there begins before its end. */
+static int check(const struct eviction *eviction, struct err *err)
+{
+    const struct fifo *fifo = eviction->state;
+    const struct cache *cache = eviction->cache;
+    for (node_id node = 1; cache->kv_is_holding && node < cache->workload->node_count; node++) {
+        uint32_t top = of(eviction, node)->top;
+        if (cache->nodes[node].resident > 0 &&
+            (top == 0 || fifo->stretches[top - 1].from >= holding_position(cache, node)))
+            return err_set(err, "fifo: the last stretch of node %u is not there", node);
+    }
+    return rank_check(eviction, err);
 }
 
 const struct eviction_ops eviction_fifo = {
@@ -143,6 +155,7 @@ const struct eviction_ops eviction_fifo = {
     .added = added,
     .used = used,
     .gone = rank_gone,
+    .shrunk = shrunk,
     .choose = choose,
-    .check = rank_check,
+    .check = check,
 };

@@ -83,8 +83,12 @@ static void shrink(struct cache *cache, node_id node, uint32_t start, uint32_t r
     cache->kv_pages -= pages;
     cache->counters.kv_tokens_evicted += to - from;
     cache->memory.ops->kv_shrink(&cache->memory, node, pages, resident == 0);
-    if (resident == 0 && cache->kv_is_holding)
+    if (!cache->kv_is_holding)
+        return;
+    if (resident == 0)
         cache->eviction.ops->gone(&cache->eviction, node);
+    else if (cache->eviction.ops->shrunk)
+        cache->eviction.ops->shrunk(&cache->eviction, node);
 }
 
 /* Cuts KV back to what the snapshots on a path need, and known forks may, from this node upwards.

@@ -37,6 +37,16 @@ sed 's/"bound": true, //' sweep.json >plain.json
 grep -q dual_tokens plain.jsonl && fail "limits that nobody asked for"
 "$SNAPSIM" plot hit-rate plain.jsonl --where memory=ideal -o x.svg --csv x.csv
 head -n 1 x.csv | grep -q '"fixed:4096"$' || fail "$(cat x.csv)"
+# a name with commas is one name, and a capacity of 0 has no place on an axis of octaves
+sed 's/"reply-end", "fixed:4096"/"ladder:3,from=end"/; s/"4GiB", "8GiB"/"0", "8GiB"/' plain.json >names.json
+"$SNAPSIM" sweep names.json --output names.jsonl
+"$SNAPSIM" plot hit-rate names.jsonl --where memory=ideal -o x.svg --csv x.csv 2>said
+grep -q '1 of its values' said || fail "$(cat said)"
+grep -q '>ladder:3;from=end<' x.svg || fail "$(head -n 1 x.csv)"
+[ "$(wc -l <x.csv)" = 3 ] || fail "$(cat x.csv)"
+# the sweep that a report prints asks for the limits, too
+"$SNAPSIM" report one.jsonl -o report.html
+grep -q 'bound&quot;:' report.html || fail "no bound in the report"
 # what the results have in common is the same
 "$SNAPSIM" compare plain.jsonl one.jsonl >/dev/null || fail "compare: $?"
 sed 's/true/1/' sweep.json >wrong.json

@@ -43,8 +43,11 @@ static void print_table(const struct result *setting, const struct limits *limit
     sheet_share("dual: none can pass", limits->dual_tokens, prompt, out);
     sheet_share("feasible: knowing the future", limits->feasible_tokens, prompt, out);
     sheet_share("hit by the setting", hit, prompt, out);
-    text_printf(out, "\nThe setting reaches %.1f to %.1f %% of what is possible.\n",
-                percent(hit, limits->dual_tokens), percent(hit, limits->feasible_tokens));
+    if (limits->dual_tokens == 0)
+        text_printf(out, "\nNothing can be hit.\n");
+    else
+        text_printf(out, "\nThe setting reaches %.1f to %.1f %% of what is possible.\n",
+                    percent(hit, limits->dual_tokens), percent(hit, limits->feasible_tokens));
 }
 
 static void print_json(const struct result *setting, const struct limits *limits,
@@ -85,8 +88,9 @@ int cmd_bound(int argc, char **argv)
     const char *trace = NULL, *trace_format = NULL, *format = "table", *steps_text = "400";
     const struct flag table[] = {
         {"--format", "table|json", "how to print the result", &format, NULL},
-        {"--steps", "N", "prices that the dual tries: more come closer, if slowly [400]",
-         &steps_text, NULL},
+        {"--steps", "N",
+         "prices that the dual tries at most; it stops when none comes closer [400]", &steps_text,
+         NULL},
         {"--trace-format", "F", "the trace's format; by its content if not given", &trace_format,
          NULL},
         {NULL, NULL, NULL, NULL, NULL}};

@@ -65,6 +65,18 @@ static void add_quoted(const char *field, struct text *out)
     text_add(out, "\"", 1);
 }
 
+/* A name of a column: gnuplot cuts that at a comma, quoted or not. */
+static void add_header(const struct axis *axis, const struct results *results, size_t value,
+                       struct text *out)
+{
+    struct text name = {0};
+    add_name(axis, results, value, &name);
+    for (size_t i = 0; i < name.length; i++)
+        name.data[i] = name.data[i] == ',' ? ';' : name.data[i];
+    add_quoted(name.data, out);
+    text_close(&name);
+}
+
 static void add_quoted_name(const struct axis *axis, const struct results *results, size_t value,
                             struct text *out)
 {
@@ -140,8 +152,9 @@ static size_t places_of(const struct axis *axis, const struct results *results, 
     size_t numbers = 0;
     for (size_t i = 0; i < axis->count && axis->key_count == 1; i++) {
         struct place place = {.value = i};
-        if (column_number(&axis->keys[0], &results->rows[axis->example[i]], &place.number))
-            places[numbers++] = place;
+        if (column_number(&axis->keys[0], &results->rows[axis->example[i]], &place.number) &&
+            !(numbers_only && axis->keys[0].unit == UNIT_BYTES && place.number <= 0))
+            places[numbers++] = place; /* a capacity of 0 has no place on an axis of octaves */
     }
     qsort(places, numbers, sizeof *places, order_places);
     *out = places;
@@ -216,7 +229,7 @@ static void write_lines(struct figure *out, const struct pivot *pivot, const str
     for (size_t column = 0; column < pivot->columns.count; column++) {
         text_add(&out->csv, ",", 1);
         if (pivot->columns.key_count > 0)
-            add_quoted_name(&pivot->columns, results, column, &out->csv);
+            add_header(&pivot->columns, results, column, &out->csv);
         else
             add_quoted(pivot->values[0].name, &out->csv);
     }

@@ -18,7 +18,7 @@ static void open_offline(struct config *out, const struct config *setting)
 {
     config_copy(out, setting);
     set(&out->placement, "oracle");
-    set(&out->eviction, "belady");
+    set(&out->eviction, "lru");
     set(&out->memory, "ideal");
     set(&out->page_tokens, "auto");
     out->orphans = ORPHANS_DROP;
@@ -26,22 +26,39 @@ static void open_offline(struct config *out, const struct config *setting)
     out->match_unit = 0;
 }
 
+/* The most that the offline replay hits: with snapshots belady is a heuristic, and not always the
+ * best of these. */
+static int find_feasible(uint64_t *most, const struct config *config, const struct load *load,
+                         struct err *err)
+{
+    static const char *const evictions[] = {"belady", "lru", "fifo"};
+    struct config offline;
+    int failed = 0;
+    *most = 0;
+    open_offline(&offline, config);
+    for (size_t i = 0; i < sizeof evictions / sizeof *evictions && failed == 0; i++) {
+        struct result result;
+        set(&offline.eviction, evictions[i]);
+        failed = replay_run(&result, &offline, load->workload, load->schedule, &snapsim_plugins,
+                            NULL, NULL, err);
+        if (failed == 0 && result.sum.hit_tokens > *most)
+            *most = result.sum.hit_tokens;
+        result_close(&result);
+    }
+    config_close(&offline);
+    return failed;
+}
+
 int limits_find(struct limits *out, const struct config *config, const struct load *load,
                 uint64_t steps, struct err *err)
 {
-    struct config offline;
-    struct result result;
     struct bound bound;
-    open_offline(&offline, config);
-    int failed = replay_run(&result, &offline, load->workload, load->schedule, &snapsim_plugins,
-                            NULL, NULL, err);
-    if (failed == 0)
-        failed = bound_find(&bound, config, load->workload, load->schedule, steps, err);
-    if (failed == 0)
-        *out = (struct limits){bound.ideal_tokens, bound.dual_tokens, result.sum.hit_tokens};
-    result_close(&result);
-    config_close(&offline);
-    return failed;
+    uint64_t feasible = 0;
+    if (find_feasible(&feasible, config, load, err) != 0 ||
+        bound_find(&bound, config, load->workload, load->schedule, steps, err) != 0)
+        return -1;
+    *out = (struct limits){bound.ideal_tokens, bound.dual_tokens, feasible};
+    return 0;
 }
 
 void limits_write(const struct limits *limits, struct json *result)

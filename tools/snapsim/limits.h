@@ -13,7 +13,7 @@
 
 struct limits {
     uint64_t ideal_tokens, dual_tokens;
-    uint64_t feasible_tokens; /* of placement oracle, eviction belady, memory ideal */
+    uint64_t feasible_tokens; /* placement oracle, memory ideal, the best of three evictions */
 };
 
 int limits_find(struct limits *out, const struct config *config, const struct load *load,

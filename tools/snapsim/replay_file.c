@@ -126,6 +126,17 @@ static void add_cell(const struct parts *parts, size_t row, struct json *cells)
     text_close(&name);
 }
 
+/* Whether the results were asked for with "bound". */
+static bool has_limits(const struct results *results)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        const struct json *result = results->rows[i].part[RESULTS_RESULT];
+        if (result && json_get(result, "dual_tokens"))
+            return true;
+    }
+    return false;
+}
+
 void replay_file_write(const struct results *results, struct text *out)
 {
     struct parts parts;
@@ -134,6 +145,8 @@ void replay_file_write(const struct results *results, struct text *out)
     const char *name = sweep ? json_string(json_get(sweep, "name")) : NULL;
     if (name)
         json_add_string(top, "name", name);
+    if (has_limits(results))
+        json_add_bool(top, "bound", true);
     collect(&parts, results);
     bool grid = is_grid(&parts);
     for (size_t i = 0; i < parts.count; i++)
