@@ -144,16 +144,24 @@ static struct workload *open_trace(const struct bench *bench, const char *file,
     return workload;
 }
 
+static struct workload *open_case(const struct bench *bench, const struct replay_case *one,
+                                  struct config *config, struct schedule **schedule)
+{
+    struct err err;
+    set_all(config, one->settings);
+    struct workload *workload = open_trace(bench, one->file, config);
+    if (schedule_open(schedule, workload, config->arrival, config->seed, 0, &err) != 0)
+        die(&err);
+    return workload;
+}
+
 static double run_replay(const struct bench *bench, const void *what)
 {
     const struct replay_case *one = what;
     struct err err;
     struct config config;
     struct schedule *schedule = NULL;
-    set_all(&config, one->settings);
-    struct workload *workload = open_trace(bench, one->file, &config);
-    if (schedule_open(&schedule, workload, config.arrival, config.seed, 0, &err) != 0)
-        die(&err);
+    struct workload *workload = open_case(bench, one, &config, &schedule);
     double start = now_ms();
     for (int i = 0; i < one->cells; i++) {
         struct result result;
@@ -167,15 +175,11 @@ static double run_replay(const struct bench *bench, const void *what)
 /* The dual bound; settings as in a replay. */
 static double run_bound(const struct bench *bench, const void *what)
 {
-    const struct replay_case *one = what;
     struct err err;
     struct bound bound;
     struct config config;
     struct schedule *schedule = NULL;
-    set_all(&config, one->settings);
-    struct workload *workload = open_trace(bench, one->file, &config);
-    if (schedule_open(&schedule, workload, config.arrival, config.seed, 0, &err) != 0)
-        die(&err);
+    struct workload *workload = open_case(bench, what, &config, &schedule);
     double start = now_ms();
     if (bound_find(&bound, &config, workload, schedule, 400, &err) != 0)
         die(&err);
