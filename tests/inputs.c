@@ -23,6 +23,32 @@ int input_trace(const char *text, const char *format, struct workload **out, str
     return result;
 }
 
+struct config input_config(const char *const *settings)
+{
+    struct config config;
+    struct err err = {""};
+    config_open(&config);
+    for (; settings[0]; settings += 2)
+        ck_assert_msg(config_set(&config, settings[0], settings[1], &err) == 0, "%s", err.text);
+    return config;
+}
+
+struct result input_replay(struct config *config, struct workload *workload,
+                           const struct plugins *plugins)
+{
+    struct err err = {""};
+    struct schedule *schedule = NULL;
+    struct result result;
+    ck_assert_msg(schedule_open(&schedule, workload, config->arrival, config->seed, 0, &err) == 0,
+                  "%s", err.text);
+    ck_assert_msg(replay_run(&result, config, workload, schedule, plugins, NULL, NULL, &err) == 0,
+                  "%s", err.text);
+    schedule_close(schedule);
+    workload_close(workload);
+    config_close(config);
+    return result;
+}
+
 struct calibration input_calib(const char *name)
 {
     struct calibration calib;

@@ -2,6 +2,7 @@
 #ifndef SNAPSIM_INPUTS_H
 #define SNAPSIM_INPUTS_H
 
+#include "sim/engine/replay.h"
 #include "sim/model/calib.h"
 #include "traces/open.h"
 
@@ -10,6 +11,15 @@ char *input_unquote(const char *text);
 
 /* Opens text, with ' for ", as the trace "t.jsonl"; format and the rest as trace_open_memory. */
 int input_trace(const char *text, const char *format, struct workload **out, struct err *err);
+
+/* A config with settings: pairs of name and value, ended by NULL; the test fails if one is refused.
+ */
+struct config input_config(const char *const *settings);
+
+/* Replays a workload in the order that the config says, and closes both. The test fails if that
+ * does. */
+struct result input_replay(struct config *config, struct workload *workload,
+                           const struct plugins *plugins);
 
 /* The calibration of that name, to cost with; the test fails if it does not load. */
 struct calibration input_calib(const char *name);

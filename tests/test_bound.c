@@ -44,13 +44,11 @@ START_TEST(on_paper)
     struct err err = {""};
     struct workload *workload = NULL;
     struct schedule *schedule = NULL;
-    struct config config;
     struct bound bound;
     char model[256];
     ref_model_path(&ref_models[0], model);
-    config_open(&config);
-    ck_assert(config_set(&config, "model", model, &err) == 0);
-    ck_assert(config_set(&config, "capacity", paper_rows[_i].capacity, &err) == 0);
+    const char *settings[] = {"model", model, "capacity", paper_rows[_i].capacity, NULL};
+    struct config config = input_config(settings);
     ck_assert_msg(input_trace(paper_rows[_i].trace, NULL, &workload, &err) == 0, "%s", err.text);
     ck_assert(schedule_open(&schedule, workload, "recorded", 1, 0, &err) == 0);
     ck_assert_msg(bound_find(&bound, &config, workload, schedule, 2000, &err) == 0, "%s", err.text);

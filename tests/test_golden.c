@@ -6,6 +6,7 @@
 
 #include "policies/list.h"
 #include "sim/engine/result.h"
+#include "tests/inputs.h"
 #include "tests/suite.h"
 #include "traces/open.h"
 
@@ -15,25 +16,13 @@ static const struct plugins plugins = {placement_list, eviction_list, memory_lis
 static struct result run(const char *file, const char *const *settings)
 {
     struct err err = {""};
-    struct config config;
     struct workload *workload = NULL;
-    struct schedule *schedule = NULL;
-    struct result result;
+    struct config config = input_config(settings);
+    struct build_options build = config_build_options(&config);
     char path[512];
     snprintf(path, sizeof path, "%s/traces/%s", suite_shared(), file);
-    config_open(&config);
-    for (; settings[0]; settings += 2)
-        ck_assert_msg(config_set(&config, settings[0], settings[1], &err) == 0, "%s", err.text);
-    struct build_options build = config_build_options(&config);
     ck_assert_msg(trace_open(path, &build, NULL, &workload, &err) == 0, "%s", err.text);
-    ck_assert_msg(schedule_open(&schedule, workload, config.arrival, config.seed, 0, &err) == 0,
-                  "%s", err.text);
-    ck_assert_msg(replay_run(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) == 0,
-                  "%s", err.text);
-    schedule_close(schedule);
-    workload_close(workload);
-    config_close(&config);
-    return result;
+    return input_replay(&config, workload, &plugins);
 }
 
 /* KV only, 512-token blocks: cases/peers.md 1. The optimum is the block whose next use is furthest,

@@ -8,6 +8,7 @@
 #include "sim/core/mem.h"
 #include "sim/core/rng.h"
 #include "sim/engine/result.h"
+#include "tests/inputs.h"
 #include "tests/ref_case.h"
 #include "tests/ref_pages.h"
 #include "tests/suite.h"
@@ -34,24 +35,13 @@ static struct result run_text(const struct plugin *const *memories, const char *
                               const char *const *settings)
 {
     struct err err = {""};
-    struct config config;
     struct workload *workload = NULL;
-    struct schedule *schedule = NULL;
-    struct result result;
     const struct plugins plugins = {placement_list, eviction_list, memories};
-    config_open(&config);
-    for (; settings[0]; settings += 2)
-        ck_assert_msg(config_set(&config, settings[0], settings[1], &err) == 0, "%s", err.text);
+    struct config config = input_config(settings);
     struct build_options build = config_build_options(&config);
     ck_assert_msg(trace_open_memory("t", text, length, &build, NULL, &workload, &err) == 0, "%s",
                   err.text);
-    ck_assert(schedule_open(&schedule, workload, config.arrival, config.seed, 0, &err) == 0);
-    ck_assert_msg(replay_run(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) == 0,
-                  "%s", err.text);
-    schedule_close(schedule);
-    workload_close(workload);
-    config_close(&config);
-    return result;
+    return input_replay(&config, workload, &plugins);
 }
 
 /* On a generated load. */
