@@ -77,7 +77,6 @@ static void find_pieces(struct dual *dual, struct bound *out, const struct workl
             last[node] = i;
         dual->first[++dual->arrivals] = dual->count;
     }
-    out->requests = schedule->count;
     free(last);
 }
 

@@ -23,7 +23,7 @@
 #include "sim/load/arrival.h"
 
 struct bound {
-    uint64_t requests, prompt_tokens;
+    uint64_t prompt_tokens;
     uint64_t ideal_tokens, dual_tokens;
 };
 

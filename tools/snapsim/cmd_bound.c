@@ -85,7 +85,7 @@ static int find_and_print(const struct config *config, const struct load *load, 
 
 int cmd_bound(int argc, char **argv)
 {
-    const char *trace = NULL, *trace_format = NULL, *format = "table", *steps_text = "400";
+    const char *trace = NULL, *trace_format = NULL, *format = "table", *steps_text = NULL;
     const struct flag table[] = {
         {"--format", "table|json", "how to print the result", &format, NULL},
         {"--steps", "N",
@@ -99,7 +99,7 @@ int cmd_bound(int argc, char **argv)
     struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
     struct err err;
     struct load load = {0};
-    uint64_t steps = 0;
+    uint64_t steps = LIMITS_STEPS;
     bool as_json = false;
     int status = EXIT_GOOD;
     if (options_parse(&options, argc, argv, &err) != 0)
@@ -107,7 +107,8 @@ int cmd_bound(int argc, char **argv)
     else if (options.help)
         help(table);
     else if (options_parse_json(format, &as_json, &err) != 0 ||
-             options_parse_count(steps_text, "--steps", STEPS_MOST, &steps, &err) != 0 ||
+             (steps_text &&
+              options_parse_count(steps_text, "--steps", STEPS_MOST, &steps, &err) != 0) ||
              settings_check(&config, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (load_open(&load, trace, trace_format, &config, &err) != 0)

@@ -183,7 +183,7 @@ static const struct limit {
 } limits[] = {{"feasible_ratio", "knowing the future"}, {"dual_ratio", "none can pass"}};
 enum { LIMITS = sizeof limits / sizeof *limits };
 
-/* A limit by x, the least and the most of all results there; closed if it is not shown. */
+/* A limit by x: the least and the most of all results there. */
 struct limit_line {
     struct pivot least, most;
     bool is_shown;
