@@ -7,6 +7,7 @@
  *
  * Calls for one request, in this order:
  *     begin
+ *     (expired, gone)* until it names none
  *     used   KV on its path, deeper nodes first, then snapshots on it, shallower first
  *     (choose, gone)* while room is made
  *     added           KV that is new, or resident beyond the match, shallower nodes first; then
@@ -17,6 +18,7 @@
 #ifndef SNAPSIM_EVICTION_H
 #define SNAPSIM_EVICTION_H
 
+#include "sim/context.h"
 #include "sim/future.h"
 #include "sim/memory.h"
 
@@ -42,6 +44,7 @@ struct eviction {
     bool refreshes_path; /* every snapshot on the path */
     bool consumed_last;  /* and the consumed one again, as the youngest */
 
+    const struct run_facts *facts;
     const struct future *future; /* NULL unless the plug-in is offline */
 };
 
@@ -55,8 +58,11 @@ struct eviction_ops {
     size_t holding_size;
     int (*init)(struct eviction *eviction, struct err *err); /* optional */
     void (*fini)(struct eviction *eviction);                 /* optional */
-    /* optional; arrival: its place in the order, request: the one that is served now. */
-    void (*begin)(struct eviction *eviction, uint32_t arrival, const struct request *request);
+    /* A request comes; optional. The context is valid during the call. */
+    void (*begin)(struct eviction *eviction, const struct context *context);
+    /* Names a holding whose time is over, whether or not memory is short; HOLDING_NONE when there
+     * is none left. Optional. */
+    holding_id (*expired)(struct eviction *eviction);
     /* from: where what is new begins; above a node's start if its KV was there and got longer, its
      * end if all of it was there and is only as young again as the request. */
     void (*added)(struct eviction *eviction, holding_id holding, uint32_t from);

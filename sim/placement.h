@@ -6,11 +6,15 @@
 #ifndef SNAPSIM_PLACEMENT_H
 #define SNAPSIM_PLACEMENT_H
 
+#include "sim/context.h"
 #include "sim/core/plugin.h"
 #include "sim/future.h"
 
+struct eviction;
+struct eviction_ops;
+
 struct placement_view {
-    uint32_t arrival;       /* its place in the order */
+    const struct context *context;
     uint32_t prompt_tokens; /* n: the prompt is [0, n) */
     uint32_t end_tokens;    /* where the reply ends; n if replies are not kept */
     uint32_t hit_tokens;
@@ -48,32 +52,51 @@ void positions_settle(struct positions *positions, uint32_t above, uint32_t end)
 
 struct placement {
     const struct placement_ops *ops;
-    void *settings, *state;
-    void *nodes;                 /* ops->node_size bytes for each node, zeroed */
+    const void *settings;
+    void *state;
+    void *nodes; /* ops->node_size bytes for each node, zeroed */
+    const struct run_facts *facts;
     const struct future *future; /* NULL unless the plug-in is offline */
+    struct eviction *partner;    /* NULL unless ops->partner is set */
 };
 
 struct placement_ops {
     struct plugin plugin;
     size_t node_size;
+    /* The other half of a pair: this placement goes only with that eviction, and finds what both
+     * know in placement->partner->state; its own state_size is 0. */
+    const struct eviction_ops *partner;
     void (*init)(struct placement *placement); /* optional */
     void (*fini)(struct placement *placement); /* optional */
     void (*plan)(struct placement *placement, const struct placement_view *view,
                  struct positions *positions);
 };
 
-/* Placements joined with '+'. */
+/* The placements that a text like "turn+fixed:4096" names, with their settings. Immutable. */
+struct placement_choice {
+    struct plugin_choice *parts;
+    size_t count;
+};
+
+/* err: names that are not in the list, bad settings; *out is then empty. */
+int placement_choose(struct placement_choice *out, const struct plugin *const *list,
+                     const char *text, struct err *err) MUST_CHECK;
+void placement_choice_close(struct placement_choice *choice);
+void placement_choice_print(const struct placement_choice *choice, struct text *out);
+
+/* The same at work in one run. */
 struct placement_set {
     struct placement *parts;
     size_t count;
 };
 
-/* future: of the run; it must outlive the set. */
-int placement_set_open(struct placement_set *out, const struct plugin *const *list,
-                       const char *text, const struct future *future, struct err *err) MUST_CHECK;
+/* All but *out is borrowed, and outlives the set. partner: the run's eviction. err: a half of a
+ * pair without the other. */
+int placement_set_open(struct placement_set *out, const struct placement_choice *choice,
+                       const struct run_facts *facts, const struct future *future,
+                       struct eviction *partner, struct err *err) MUST_CHECK;
 void placement_set_close(struct placement_set *set);
 void placement_set_plan(struct placement_set *set, const struct placement_view *view,
                         struct positions *positions);
-void placement_set_print(const struct placement_set *set, struct text *out);
 
 #endif

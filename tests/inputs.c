@@ -41,7 +41,8 @@ struct result input_replay(struct config *config, struct workload *workload,
     struct result result;
     ck_assert_msg(schedule_open(&schedule, workload, config->arrival, config->seed, 0, &err) == 0,
                   "%s", err.text);
-    ck_assert_msg(replay_run(&result, config, workload, schedule, plugins, NULL, NULL, &err) == 0,
+    ck_assert_msg(replay_config(&result, config, workload, schedule, plugins, NULL, NULL, &err) ==
+                      0,
                   "%s", err.text);
     schedule_close(schedule);
     workload_close(workload);

@@ -125,7 +125,7 @@ int ref_case_run(const struct ref_case *cell, const struct workload *workload,
     int result = open_cell(cell, workload, &config, &schedule, err);
     if (result == 0)
         result =
-            replay_run(&out->total, &config, workload, schedule, &plugins, add_result, out, err);
+            replay_config(&out->total, &config, workload, schedule, &plugins, add_result, out, err);
     schedule_close(schedule);
     config_close(&config);
     if (result != 0) {

@@ -28,6 +28,7 @@
 /* ---- asking a placement ---- */
 
 struct asker {
+    struct placement_choice choice;
     struct placement_set set;
     struct positions positions;
     struct node root;
@@ -43,13 +44,17 @@ static void asker_open(struct asker *asker, const char *placement)
     asker->workload.node_count = 1;
     static const struct schedule nothing;
     asker->future = (struct future){&asker->workload, &nothing, 0};
-    int result = placement_set_open(&asker->set, placement_list, placement, &asker->future, &err);
-    ck_assert_msg(result == 0, "%s", err.text);
+    static const struct run_facts facts;
+    ck_assert_msg(placement_choose(&asker->choice, placement_list, placement, &err) == 0 &&
+                      placement_set_open(&asker->set, &asker->choice, &facts, &asker->future, NULL,
+                                         &err) == 0,
+                  "%s", err.text);
 }
 
 static void asker_close(struct asker *asker)
 {
     placement_set_close(&asker->set);
+    placement_choice_close(&asker->choice);
     free(asker->positions.items);
 }
 

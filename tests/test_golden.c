@@ -192,7 +192,8 @@ START_TEST(kimi_k3_grain_512)
         trace_open_memory("example", lines, strlen(lines), &build, NULL, &workload, &err) == 0,
         "%s", err.text);
     ck_assert(schedule_open(&schedule, workload, "sequential", 1, 0, &err) == 0);
-    ck_assert_msg(replay_run(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) == 0,
+    ck_assert_msg(replay_config(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) ==
+                      0,
                   "%s", err.text);
     ck_assert_uint_eq(result.sum.hit_tokens, 2560);
     ck_assert_uint_eq(result.sum.missed_rounding_tokens, 240);

@@ -92,13 +92,13 @@ static void fini(struct eviction *eviction)
     rank_fini(eviction);
 }
 
-static void begin(struct eviction *eviction, uint32_t arrival, const struct request *request)
+static void begin(struct eviction *eviction, const struct context *context)
 {
     struct belady *belady = eviction->state;
     const struct node *nodes = eviction->future->workload->nodes;
-    size_t at = belady->first[arrival];
-    belady->arrival = arrival;
-    for (node_id node = request->reply_node; node != NODE_ROOT; node = nodes[node].parent)
+    size_t at = belady->first[context->arrival];
+    belady->arrival = context->arrival;
+    for (node_id node = context->request->reply_node; node != NODE_ROOT; node = nodes[node].parent)
         belady->current[node] = belady->next_use[at++];
 }
 

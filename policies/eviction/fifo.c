@@ -88,10 +88,9 @@ static void fini(struct eviction *eviction)
     rank_fini(eviction);
 }
 
-static void begin(struct eviction *eviction, uint32_t arrival, const struct request *request)
+static void begin(struct eviction *eviction, const struct context *context)
 {
-    (void)request;
-    ((struct fifo *)eviction->state)->arrival = arrival;
+    ((struct fifo *)eviction->state)->arrival = context->arrival;
 }
 
 static void added(struct eviction *eviction, holding_id holding, uint32_t from)

@@ -46,13 +46,13 @@ static void count_use(struct eviction *eviction, holding_id holding)
         rank_push(eviction, holding);
 }
 
-static void begin(struct eviction *eviction, uint32_t arrival, const struct request *request)
+static void begin(struct eviction *eviction, const struct context *context)
 {
     const struct cache *cache = eviction->cache;
-    ((struct lfu *)eviction->state)->arrival = arrival;
+    ((struct lfu *)eviction->state)->arrival = context->arrival;
     if (!cache->kv_is_holding)
         return;
-    for (node_id node = request->reply_node; node != NODE_ROOT;
+    for (node_id node = context->request->reply_node; node != NODE_ROOT;
          node = cache->workload->nodes[node].parent)
         count_use(eviction, node);
 }

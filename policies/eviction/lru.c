@@ -83,12 +83,11 @@ static void fini(struct eviction *lru)
     free(lists->ends.entries);
 }
 
-static void begin(struct eviction *lru, uint32_t arrival, const struct request *request)
+static void begin(struct eviction *lru, const struct context *context)
 {
     struct lists *lists = lru->state;
-    (void)request;
     lists->kv_place = 0;
-    lists->arrival = arrival;
+    lists->arrival = context->arrival;
 }
 
 /* Puts a link before another, or at the young end if that is 0. */

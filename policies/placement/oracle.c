@@ -64,13 +64,13 @@ static void plan(struct placement *placement, const struct placement_view *view,
 {
     const struct oracle *oracle = placement->state;
     const struct workload *workload = placement->future->workload;
-    uint32_t request = placement->future->schedule->arrivals[view->arrival].request;
+    uint32_t request = placement->future->schedule->arrivals[view->context->arrival].request;
     node_id node = workload->requests[request].reply_node;
     for (; workload->nodes[node].end > view->hit_tokens; node = workload->nodes[node].parent) {
         uint32_t link = ((const uint32_t *)placement->nodes)[node];
         for (; link; link = oracle->starts[link - 1].next) {
             const struct start *start = &oracle->starts[link - 1];
-            if (start->last_arrival <= view->arrival)
+            if (start->last_arrival <= view->context->arrival)
                 continue;
             if (start->position == view->prompt_tokens || start->position == view->end_tokens)
                 positions_add_end(positions, start->position);

@@ -1,7 +1,9 @@
 #include "sim/cache/cache.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
+#include "sim/cache/store.h"
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
 
@@ -28,12 +30,13 @@ struct cache *cache_open(const struct workload *workload, const struct cache_set
 }
 
 int cache_set_eviction(struct cache *cache, const struct eviction_ops *ops, void *settings,
-                       const struct future *future, struct err *err)
+                       const struct run_facts *facts, const struct future *future, struct err *err)
 {
     cache->eviction = (struct eviction){.ops = ops,
                                         .settings = settings,
                                         .state = mem_zalloc(ops->plugin.state_size),
                                         .cache = cache,
+                                        .facts = facts,
                                         .future = ops->plugin.offline ? future : NULL};
     cache->eviction.holdings = mem_grow_zeroed(NULL, &cache->holding_capacity,
                                                cache->workload->node_count, ops->holding_size);
@@ -65,12 +68,31 @@ void cache_close(struct cache *cache)
     free(cache);
 }
 
-void cache_begin(struct cache *cache, uint32_t arrival, const struct request *request)
+/* Drops what is over its time; it counts as evicted, though memory may not be short. */
+static void drop_expired(struct cache *cache)
+{
+    struct eviction *eviction = &cache->eviction;
+    uint64_t snapshots = cache->live_snapshots;
+    holding_id holding = HOLDING_NONE;
+    while ((holding = eviction->ops->expired(eviction)) != HOLDING_NONE) {
+        assert(holding_droppable(cache, holding, PART_ANY));
+        if (holding_is_kv(cache, holding))
+            store_drop_kv(cache, holding, UINT64_MAX, 0);
+        else
+            store_drop_snapshot(cache, holding_snapshot_id(cache, holding));
+        cache->counters.drops++;
+    }
+    cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
+}
+
+void cache_begin(struct cache *cache, const struct context *context)
 {
     if (cache->eviction.ops->begin)
-        cache->eviction.ops->begin(&cache->eviction, arrival, request);
+        cache->eviction.ops->begin(&cache->eviction, context);
     if (cache->memory.ops->begin)
-        cache->memory.ops->begin(&cache->memory, arrival);
+        cache->memory.ops->begin(&cache->memory, context->arrival);
+    if (cache->eviction.ops->expired)
+        drop_expired(cache);
 }
 
 uint32_t holding_position(const struct cache *cache, holding_id holding)

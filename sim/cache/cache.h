@@ -140,17 +140,18 @@ struct cache *cache_open(const struct workload *workload, const struct cache_set
                          const struct memory *memory);
 void cache_close(struct cache *cache);
 
-/* To be set before the first request. ops, settings and future stay the caller's and must outlive
- * the cache. err: it does not go with the memory strategy, or its init fails. */
+/* To be set before the first request. ops, settings, facts and future stay the caller's and must
+ * outlive the cache. err: it does not go with the memory strategy, or its init fails. */
 int cache_set_eviction(struct cache *cache, const struct eviction_ops *ops, void *settings,
-                       const struct future *future, struct err *err) MUST_CHECK;
+                       const struct run_facts *facts, const struct future *future,
+                       struct err *err) MUST_CHECK;
 
 /* Takes room for the live state of a request that starts; false if there is none. */
 bool cache_add_live_state(struct cache *cache);
 void cache_drop_live_state(struct cache *cache);
 
-/* A request comes: its index in the order of arrival. */
-void cache_begin(struct cache *cache, uint32_t arrival, const struct request *request);
+/* A request comes. What the eviction policy says is over its time leaves. */
+void cache_begin(struct cache *cache, const struct context *context);
 
 /* Finds the hit of a prompt and tells the eviction policy what it uses. */
 struct lookup cache_lookup(struct cache *cache, const struct request *request);

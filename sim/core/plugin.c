@@ -70,3 +70,25 @@ void plugin_free_settings(const struct plugin *plugin, void *settings)
     param_free(plugin->params, settings);
     free(settings);
 }
+
+int plugin_choose(struct plugin_choice *out, const struct plugin *const *list, const char *kind,
+                  const char *text, struct err *err)
+{
+    *out = (struct plugin_choice){0};
+    if (plugin_parse(list, kind, text, &out->plugin, &out->settings, err) == 0)
+        return 0;
+    *out = (struct plugin_choice){0};
+    return -1;
+}
+
+void plugin_choice_close(struct plugin_choice *choice)
+{
+    if (choice->plugin)
+        plugin_free_settings(choice->plugin, choice->settings);
+    *choice = (struct plugin_choice){0};
+}
+
+void plugin_choice_print(const struct plugin_choice *choice, struct text *out)
+{
+    param_print_list(choice->plugin->name, choice->plugin->params, choice->settings, out);
+}

@@ -25,4 +25,15 @@ int plugin_parse(const struct plugin *const *list, const char *kind, const char 
                  const struct plugin **found, void **settings, struct err *err) MUST_CHECK;
 void plugin_free_settings(const struct plugin *plugin, void *settings);
 
+/* A plug-in with its settings, parsed once and shared by all runs that use it. */
+struct plugin_choice {
+    const struct plugin *plugin; /* NULL: none was chosen */
+    void *settings;
+};
+
+int plugin_choose(struct plugin_choice *out, const struct plugin *const *list, const char *kind,
+                  const char *text, struct err *err) MUST_CHECK; /* as plugin_parse */
+void plugin_choice_close(struct plugin_choice *choice);
+void plugin_choice_print(const struct plugin_choice *choice, struct text *out);
+
 #endif

@@ -188,6 +188,22 @@ static void fill_seen(const struct workload *workload, struct schedule *schedule
     free(seen);
 }
 
+/* Finds for each request the one before it in its stream. */
+static void fill_turns(const struct workload *workload, struct schedule *schedule)
+{
+    struct arrival *arrivals = schedule->arrivals;
+    uint32_t *newest = mem_array(workload->stream_count, sizeof *newest); /* 1 + place, or 0 */
+    for (uint32_t i = 0; i < schedule->count; i++) {
+        uint32_t *link = &newest[workload->requests[arrivals[i].request].stream];
+        if (*link != 0) {
+            arrivals[i].before = *link - 1;
+            arrivals[i].turn = arrivals[*link - 1].turn + 1;
+        }
+        *link = i + 1;
+    }
+    free(newest);
+}
+
 static int sort_arrivals(const struct workload *workload, const uint64_t *offset_ns,
                          const uint64_t *start_ns, uint64_t limit, struct schedule *schedule,
                          struct err *err)
@@ -239,6 +255,7 @@ int schedule_open(struct schedule **out, const struct workload *workload, const 
         result = sort_arrivals(workload, offset_ns, start_ns, limit, schedule, err);
     if (result == 0) {
         fill_seen(workload, schedule);
+        fill_turns(workload, schedule);
         *out = schedule;
     } else {
         schedule_close(schedule);

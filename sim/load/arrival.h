@@ -19,6 +19,8 @@ struct arrival {
     uint32_t request;     /* index into the workload's requests */
     uint32_t seen_tokens; /* leading tokens of its prompt that earlier requests have shown */
     uint64_t at_ns;       /* after the start of the run; never decreases */
+    uint32_t turn;        /* how many requests of its stream come before it */
+    uint32_t before;      /* the last of them, as a place in this order; of turn 1 and later */
 };
 
 struct schedule {

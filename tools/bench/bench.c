@@ -165,7 +165,7 @@ static double run_replay(const struct bench *bench, const void *what)
     double start = now_ms();
     for (int i = 0; i < one->cells; i++) {
         struct result result;
-        if (replay_run(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) != 0)
+        if (replay_config(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) != 0)
             die(&err);
         result_close(&result);
     }
@@ -239,7 +239,7 @@ static double run_marconi(const struct bench *bench, const void *what)
         snprintf(capacity, sizeof capacity, "%dGB", 5 + 10 * (i / 4));
         if (config_set(&config, "placement", placements[i % 4], &err) != 0 ||
             config_set(&config, "capacity", capacity, &err) != 0 ||
-            replay_run(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) != 0)
+            replay_config(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) != 0)
             die(&err);
         result_close(&result);
     }
@@ -267,7 +267,7 @@ static double run_ten_million(const struct bench *bench, const void *what)
         die(&err);
     build_close(build);
     if (schedule_open(&schedule, workload, "auto", 1, 0, &err) != 0 ||
-        replay_run(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) != 0)
+        replay_config(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) != 0)
         die(&err);
     fprintf(stderr, "bench: %llu generated requests, hit ratio %.4f\n",
             (unsigned long long)result.requests, result_hit_ratio(&result));

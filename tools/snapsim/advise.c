@@ -40,8 +40,8 @@ int advise_try(struct advice *out, const struct config *config, const struct loa
     struct result result;
     *out = (struct advice){0};
     struct halves halves = {.advice = out, .half = load->schedule->count / 2};
-    if (replay_run(&result, config, load->workload, load->schedule, &snapsim_plugins, observe,
-                   &halves, err) != 0)
+    if (replay_config(&result, config, load->workload, load->schedule, &snapsim_plugins, observe,
+                      &halves, err) != 0)
         return -1;
     config_copy(&out->config, config);
     out->hit_tokens = result.sum.hit_tokens;

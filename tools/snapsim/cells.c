@@ -104,17 +104,17 @@ static int read_exclusions(struct reader *reader)
 
 /* ---- cells ---- */
 
-static struct cell *add_cell(struct reader *reader)
+static struct sweep_cell *add_cell(struct reader *reader)
 {
     struct sweep *sweep = reader->source.sweep;
     sweep->cells = mem_grow_zeroed(sweep->cells, &reader->cell_capacity, sweep->cell_count + 1,
                                    sizeof *sweep->cells);
-    struct cell *cell = &sweep->cells[sweep->cell_count++];
+    struct sweep_cell *cell = &sweep->cells[sweep->cell_count++];
     config_open(&cell->config);
     return cell;
 }
 
-static bool is_excluded(const struct reader *reader, const struct cell *cell)
+static bool is_excluded(const struct reader *reader, const struct sweep_cell *cell)
 {
     for (size_t i = 0; i < reader->exclusion_count; i++) {
         const struct key_list *keys = &reader->exclusions[i];
@@ -135,7 +135,7 @@ static int expand(struct reader *reader)
     size_t *at = mem_array(keys->count + 1, sizeof *at);
     int result = 0;
     for (bool more = true; more && result == 0;) {
-        struct cell *cell = add_cell(reader);
+        struct sweep_cell *cell = add_cell(reader);
         for (size_t i = 0; i < keys->count; i++)
             sweep_key_apply(&keys->items[i], at[i], cell);
         if (is_excluded(reader, cell)) {
@@ -157,7 +157,7 @@ static int expand(struct reader *reader)
 }
 
 /* A setting of a single cell: one value, over what the file gives it. */
-static int read_own(struct reader *reader, struct cell *cell, const struct json *item)
+static int read_own(struct reader *reader, struct sweep_cell *cell, const struct json *item)
 {
     struct sweep_key key;
     if (sweep_key_open(&key, &reader->source, item) != 0)
@@ -174,7 +174,7 @@ static int read_named_cell(struct reader *reader, const struct json *object)
     if (!json_is_object(object) || !json_string(json_get(object, "label")))
         return fail_at(reader, reader->cells,
                        "cells: objects with a \"label\" and settings were expected");
-    struct cell *cell = add_cell(reader);
+    struct sweep_cell *cell = add_cell(reader);
     cell->label = mem_strdup(json_string(json_get(object, "label")));
     for (size_t i = 0; i < reader->keys.count; i++)
         if (reader->keys.items[i].count == 1)

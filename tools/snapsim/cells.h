@@ -31,7 +31,7 @@ struct sweep_trace {
     struct synth_options options;
 };
 
-struct cell {
+struct sweep_cell {
     size_t trace; /* index into traces */
     char *label;  /* NULL unless the file names this cell */
     struct config config;
@@ -41,7 +41,7 @@ struct sweep {
     char *name;
     struct sweep_trace *traces; /* at least one */
     size_t trace_count;
-    struct cell *cells;
+    struct sweep_cell *cells;
     size_t cell_count;
     bool with_limits; /* "bound" */
     char *varied;     /* names of the settings that have several values, with spaces between */

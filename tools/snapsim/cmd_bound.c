@@ -68,8 +68,8 @@ static int find_and_print(const struct config *config, const struct load *load, 
     struct result setting;
     struct limits limits;
     int status = EXIT_GOOD;
-    if (replay_run(&setting, config, load->workload, load->schedule, &snapsim_plugins, NULL, NULL,
-                   &err) != 0 ||
+    if (replay_config(&setting, config, load->workload, load->schedule, &snapsim_plugins, NULL,
+                      NULL, &err) != 0 ||
         limits_find(&limits, config, load, steps, &err) != 0) {
         status = say(EXIT_FAILED, "%s", err.text);
     } else {

@@ -212,8 +212,8 @@ static int run_and_print(const struct config *config, const struct run_flags *fl
     text_printf(&rows.requests, "%s", per_request_header);
     text_printf(&rows.timeline, "%s\n", figure_timeline_columns);
     int status = EXIT_GOOD;
-    if (replay_run(&result, config, load->workload, load->schedule, &snapsim_plugins,
-                   flags->per_request || flags->timeline ? observe : NULL, &rows, &err) != 0) {
+    if (replay_config(&result, config, load->workload, load->schedule, &snapsim_plugins,
+                      flags->per_request || flags->timeline ? observe : NULL, &rows, &err) != 0) {
         status = say(EXIT_FAILED, "%s", err.text);
         goto out;
     }

@@ -79,15 +79,15 @@ static void write_sweep_object(const struct crew *crew, size_t cell, struct json
 /* Runs one cell and makes its line; false if the cell failed (the line then says why). */
 static bool run_cell(const struct crew *crew, size_t index, struct text *line, struct err *err)
 {
-    const struct cell *cell = &crew->sweep->cells[index];
+    const struct sweep_cell *cell = &crew->sweep->cells[index];
     struct load load = {0};
     struct result result = {0};
     struct json *top = json_new_object();
     struct limits limits;
     bool good =
         shared_loads_take(crew->loads, index, &load, err) == 0 &&
-        replay_run(&result, &cell->config, load.workload, load.schedule, &snapsim_plugins, NULL,
-                   NULL, err) == 0 &&
+        replay_config(&result, &cell->config, load.workload, load.schedule, &snapsim_plugins, NULL,
+                      NULL, err) == 0 &&
         (!crew->sweep->with_limits || limits_memo_find(crew->limits, &limits, &cell->config, &load,
                                                        crew->loads->of_cell[index], err) == 0);
     if (good) {

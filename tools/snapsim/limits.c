@@ -39,8 +39,8 @@ static int find_feasible(uint64_t *most, const struct config *config, const stru
     for (size_t i = 0; i < sizeof evictions / sizeof *evictions && failed == 0; i++) {
         struct result result;
         set(&offline.eviction, evictions[i]);
-        failed = replay_run(&result, &offline, load->workload, load->schedule, &snapsim_plugins,
-                            NULL, NULL, err);
+        failed = replay_config(&result, &offline, load->workload, load->schedule, &snapsim_plugins,
+                               NULL, NULL, err);
         if (failed == 0 && result.sum.hit_tokens > *most)
             *most = result.sum.hit_tokens;
         result_close(&result);

@@ -110,7 +110,8 @@ static int digest_trace(char hex[65], const struct sweep_trace *trace, const cha
 
 /* ---- which cells share what ---- */
 
-static bool same_trace(const struct sweep *sweep, const struct cell *a, const struct cell *b)
+static bool same_trace(const struct sweep *sweep, const struct sweep_cell *a,
+                       const struct sweep_cell *b)
 {
     return a->trace == b->trace &&
            (!sweep->traces[a->trace].seed_follows || a->config.seed == b->config.seed);
@@ -132,10 +133,10 @@ static void find_digest(struct shared_loads *all, struct shared_workload *one)
         memcpy(one->sha256, "?", 2);
 }
 
-static size_t find_workload(struct shared_loads *all, const struct cell *cell)
+static size_t find_workload(struct shared_loads *all, const struct sweep_cell *cell)
 {
     for (size_t i = 0; i < all->workload_count; i++) {
-        const struct cell *first = all->workloads[i].first;
+        const struct sweep_cell *first = all->workloads[i].first;
         if (same_trace(all->sweep, first, cell) &&
             config_same_workload(&first->config, &cell->config))
             return i;
@@ -148,10 +149,10 @@ static size_t find_workload(struct shared_loads *all, const struct cell *cell)
     return all->workload_count++;
 }
 
-static size_t find_load(struct shared_loads *all, const struct cell *cell)
+static size_t find_load(struct shared_loads *all, const struct sweep_cell *cell)
 {
     for (size_t i = 0; i < all->count; i++) {
-        const struct cell *first = all->loads[i].first;
+        const struct sweep_cell *first = all->loads[i].first;
         if (first->trace == cell->trace && config_same_schedule(&first->config, &cell->config))
             return i;
     }

@@ -13,14 +13,14 @@
 #include "tools/snapsim/load.h"
 
 struct shared_workload {
-    const struct cell *first; /* the first cell that needs it */
-    char sha256[65];          /* of the trace's content, or "?" */
+    const struct sweep_cell *first; /* the first cell that needs it */
+    char sha256[65];                /* of the trace's content, or "?" */
     struct workload *workload;
     size_t uses; /* loads that cells are still to take */
 };
 
 struct shared_load {
-    const struct cell *first;
+    const struct sweep_cell *first;
     size_t workload; /* index into workloads */
     struct schedule *schedule;
     bool failed;

@@ -333,7 +333,7 @@ int sweep_key_read(struct sweep_key *key, struct sweep_source *source, const str
     return 0;
 }
 
-void sweep_key_apply(const struct sweep_key *key, size_t value, struct cell *cell)
+void sweep_key_apply(const struct sweep_key *key, size_t value, struct sweep_cell *cell)
 {
     if (key->entry == NULL)
         cell->trace = key->values[value].trace;
@@ -341,7 +341,7 @@ void sweep_key_apply(const struct sweep_key *key, size_t value, struct cell *cel
         set_checked(&cell->config, key->name, key->values[value].text);
 }
 
-bool sweep_key_matches(const struct sweep_key *key, const struct cell *cell)
+bool sweep_key_matches(const struct sweep_key *key, const struct sweep_cell *cell)
 {
     struct text text = {0};
     bool matches = false;

@@ -43,11 +43,11 @@ int sweep_key_read(struct sweep_key *key, struct sweep_source *source, const str
                    bool adds_traces) MUST_CHECK;
 
 /* Gives a cell one of the values. */
-void sweep_key_apply(const struct sweep_key *key, size_t value, struct cell *cell);
+void sweep_key_apply(const struct sweep_key *key, size_t value, struct sweep_cell *cell);
 
 /* Whether a cell has one of the values that sweep_key_read added, as they are understood: 1024MiB
  * is 1GiB. */
-bool sweep_key_matches(const struct sweep_key *key, const struct cell *cell);
+bool sweep_key_matches(const struct sweep_key *key, const struct sweep_cell *cell);
 
 /* Takes over the trace. */
 void sweep_source_add_trace(struct sweep_source *source, struct sweep_trace *trace);
