@@ -21,7 +21,7 @@ LIB_SOURCES = $(wildcard sim/core/*.c sim/load/*.c sim/model/*.c sim/cache/*.c s
 	policies/*/*.c policies/*.c traces/*.c)
 TOOL_SOURCES = $(wildcard tools/snapsim/*.c)
 TEST_SOURCES = $(wildcard tests/test_*.c tests/prop_*.c)
-HELP_SOURCES = $(filter-out $(TEST_SOURCES) $(wildcard tests/fuzz_*.c), $(wildcard tests/*.c))
+HELP_SOURCES = $(filter-out $(TEST_SOURCES) $(wildcard tests/fuzz_*.c), $(wildcard tests/*.c tests/examples/*.c))
 LIB_OBJECTS = $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/measured.o
 TOOL_OBJECTS = $(TOOL_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 HELP_OBJECTS = $(HELP_SOURCES:%.c=$(BUILD)/%.o)
