@@ -6,8 +6,7 @@
 #include "sim/placement.h"
 #include "tests/examples/examples.h"
 
-enum kind { AT_PROMPT_END, AT_REPLY_END, KINDS };
-#define PROBATION 8
+enum kind { AT_PROMPT_END, AT_REPLY_END, KINDS, PROBATION = 8 };
 
 struct thrifty {      /* what both halves know */
     struct rank rank; /* first: rank.h keeps the order */
@@ -73,18 +72,20 @@ static void used(struct eviction *eviction, holding_id holding)
     rank_push(eviction, holding);
 }
 
-const struct eviction_ops example_thrifty = {.plugin = {.name = "thrifty",
-                                                        .summary = "kinds of no use leave first",
-                                                        .state_size = sizeof(struct thrifty)},
-                                             .holding_size = sizeof(struct per_holding),
-                                             .init = init,
-                                             .fini = rank_fini,
-                                             .begin = begin,
-                                             .added = added,
-                                             .used = used,
-                                             .gone = rank_gone,
-                                             .choose = rank_victim,
-                                             .check = rank_check};
+const struct eviction_ops example_thrifty = {
+    .plugin = {.name = "thrifty",
+               .summary = "proven kinds stay",
+               .state_size = sizeof(struct thrifty)},
+    .holding_size = sizeof(struct per_holding),
+    .init = init,
+    .fini = rank_fini,
+    .begin = begin,
+    .added = added,
+    .used = used,
+    .gone = rank_gone,
+    .choose = rank_victim,
+    .check = rank_check,
+};
 
 static void plan(struct placement *placement, const struct placement_view *view,
                  struct positions *positions)
