@@ -1,7 +1,6 @@
-/* thrifty - a pair: it places and evicts, and both halves know what the other has seen.
- *
- * Snapshots are taken at the ends of prompts and of replies. After eight of a kind of which none
- * was ever used, no more of that kind is taken, and those that are there leave first. */
+/* thrifty - a pair: it places and evicts, and both halves know what the other has seen. Snapshots
+ * are taken at the ends of prompts and of replies. After eight of a kind of which none was ever
+ * used, no more of that kind is taken, and those that are there leave first. */
 #include "policies/eviction/rank.h"
 #include "sim/placement.h"
 #include "tests/examples/examples.h"
@@ -52,8 +51,8 @@ static void begin(struct eviction *eviction, const struct context *context)
 
 static void added(struct eviction *eviction, holding_id holding, uint32_t from)
 {
-    struct thrifty *thrifty = eviction->state;
     (void)from;
+    struct thrifty *thrifty = eviction->state;
     if (!holding_is_kv(eviction->cache, holding)) {
         bool beyond = holding_position(eviction->cache, holding) > thrifty->prompt_tokens;
         of(eviction, holding)->kind = beyond ? AT_REPLY_END : AT_PROMPT_END;
@@ -73,9 +72,7 @@ static void used(struct eviction *eviction, holding_id holding)
 }
 
 const struct eviction_ops example_thrifty = {
-    .plugin = {.name = "thrifty",
-               .summary = "proven kinds stay",
-               .state_size = sizeof(struct thrifty)},
+    .plugin = {.name = "thrifty", .summary = "pays or goes", .state_size = sizeof(struct thrifty)},
     .holding_size = sizeof(struct per_holding),
     .init = init,
     .fini = rank_fini,
@@ -98,6 +95,7 @@ static void plan(struct placement *placement, const struct placement_view *view,
 }
 
 const struct placement_ops example_thrifty_placement = {
-    .plugin = {.name = "thrifty", .summary = "at ends, while they are of use"},
+    .plugin = {.name = "thrifty", .summary = "ends, while they pay"},
     .partner = &example_thrifty,
-    .plan = plan};
+    .plan = plan,
+};
