@@ -1,6 +1,5 @@
-/* thrifty - a pair: it places and evicts, and both halves know what the other has seen. Snapshots
- * are taken at the ends of prompts and of replies. After eight of a kind of which none was ever
- * used, no more of that kind is taken, and those that are there leave first. */
+/* thrifty - a pair: snapshots at the ends of prompts and of replies; after eight of a kind without
+ * a single use, no more of that kind is taken, and those that are there leave first. */
 #include "policies/eviction/rank.h"
 #include "sim/placement.h"
 #include "tests/examples/examples.h"
