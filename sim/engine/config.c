@@ -32,7 +32,7 @@ static const struct param cache_params[] = {
     ENTRY("memory", memory, PARAM_TEXT, "ideal", 0, 0, "S",
           "how bytes are divided (snapsim list memories)"),
     ENTRY("capacity", capacity, PARAM_BYTES, "64GiB", 0, 0, "SIZE",
-          "memory per GPU for KV and snapshots: 64GiB, 1.5TB, unlimited"),
+          "memory per GPU for KV and snapshots: 64GiB, 64G, 1.5TB, unlimited"),
     ENTRY("page-tokens", page_tokens, PARAM_TEXT, "auto", 0, 0, "N|trace|auto",
           "tokens of KV in a page; trace: a page is a block of the trace, a partial one included"),
     CHOICE("orphans", orphans, "drop", orphan_rules,

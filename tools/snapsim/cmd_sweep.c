@@ -104,8 +104,7 @@ static bool run_cell(const struct crew *crew, size_t index, struct text *line, s
     write_sweep_object(crew, index, top);
     json_print(top, false, line);
     json_close(top);
-    if (good)
-        result_close(&result);
+    result_close(&result); /* a run can be good and its limits fail */
     shared_loads_drop(crew->loads, index);
     return good;
 }
