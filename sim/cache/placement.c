@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "sim/core/whole.h"
 
 static int open_part(struct placement *part, const struct plugin *const *list, const char *text,
                      const struct future *future, struct err *err)
@@ -66,6 +67,19 @@ void placement_set_plan(struct placement_set *set, const struct placement_view *
     for (size_t i = 0; i < set->count; i++)
         set->parts[i].ops->plan(&set->parts[i], view, positions);
     positions_settle(positions, view->hit_tokens, view->end_tokens);
+}
+
+uint64_t placement_set_grid(const struct placement_set *set, const struct grains *grains)
+{
+    uint64_t grid = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct placement *part = &set->parts[i];
+        if (part->ops->interval) {
+            uint64_t own = grains_grid_in_force(grains, part->ops->interval(part));
+            grid = grid ? whole_divisor(grid, own) : own;
+        }
+    }
+    return grid;
 }
 
 void placement_set_print(const struct placement_set *set, struct text *out)

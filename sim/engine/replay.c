@@ -7,7 +7,6 @@
 #include "sim/core/digest.h"
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
-#include "sim/core/whole.h"
 
 /* Amounts times nanoseconds; 128 bits, because a terabyte for a day does not fit in 64. */
 __extension__ typedef unsigned __int128 time_sum;
@@ -94,22 +93,6 @@ static int add_live_states(struct replay *replay, struct err *err)
     return 0;
 }
 
-static uint64_t common_multiple(uint64_t a, uint64_t b)
-{
-    return a / whole_divisor(a, b) * b; /* both are at most 2^20 */
-}
-
-/* Snapshots can be used at multiples of the match unit only, so only there they are taken. */
-static void set_grains(struct replay *replay, const struct model *model)
-{
-    const struct config *config = replay->config;
-    uint64_t unit = config->match_unit ? config->match_unit : 1;
-    uint64_t grain = config->snapshot_grain;
-    uint64_t chunk = model->snapshot_grain ? model->snapshot_grain : MODEL_CHUNK_TOKENS;
-    replay->positions.interior_grain = common_multiple(grain ? grain : chunk, unit);
-    replay->positions.end_grain = common_multiple(grain ? grain : 1, unit);
-}
-
 static int replay_open(struct replay *replay, const struct plugins *plugins, struct err *err)
 {
     const struct config *config = replay->config;
@@ -120,7 +103,8 @@ static int replay_open(struct replay *replay, const struct plugins *plugins, str
     if (model_load(&model, config->model, err) != 0 ||
         model_sizes(&model, &config->sharding, &replay->result->sizes, err) != 0)
         return -1;
-    set_grains(replay, &model);
+    replay->positions.grains =
+        grains_of(config->snapshot_grain, config->match_unit, model_chunk_tokens(&model));
     replay->future =
         (struct future){replay->workload, replay->schedule, config->min_compute_tokens};
     if (placement_set_open(&replay->placements, plugins->placements, config->placement,
@@ -369,6 +353,10 @@ static void finish(struct replay *replay)
     result->quota_bytes = memory->quota_bytes;
     result->page_tokens = memory->page_tokens;
     result->place_bytes = memory->place_bytes;
+    if (result->sizes.snapshot_bytes > 0) {
+        result->grains = replay->positions.grains;
+        result->snapshot_grid_tokens = placement_set_grid(&replay->placements, &result->grains);
+    }
 }
 
 #ifdef SIM_CHECK

@@ -46,7 +46,9 @@ struct result {
     struct cache_stranded stranded; /* the mean of up to 16 samples */
     uint64_t page_tokens, place_bytes, quota_bytes; /* of the memory strategy: see memory.h */
     uint64_t moved_bytes, moved_places;
-    uint64_t digest; /* of every request's outcome, in order */
+    struct grains grains;          /* where snapshots may be; zeroes for a model that has none */
+    uint64_t snapshot_grid_tokens; /* of placements with an interval: placement_set_grid() */
+    uint64_t digest;               /* of every request's outcome, in order */
 
     /* What the settings resolved to. */
     struct config config; /* plug-ins with all their parameters, arrival */

@@ -98,6 +98,9 @@ const struct param *model_kind_fields(enum layer_kind kind);
 /* Checks what ranges cannot: heads that must divide, experts, names. err says which group. */
 int model_check(const struct model *model, struct err *err) MUST_CHECK;
 
+/* Tokens between states that the kernels give within a step of prefill. */
+uint64_t model_chunk_tokens(const struct model *model);
+
 uint64_t model_layer_count(const struct model *model, enum layer_role role);
 
 /* The recurrent matrix of one layer, over all GPUs: heads are what tp divides, a row is what an

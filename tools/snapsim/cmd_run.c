@@ -6,6 +6,7 @@
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
 #include "tools/snapsim/figure.h"
+#include "tools/snapsim/hints.h"
 #include "tools/snapsim/load.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/settings.h"
@@ -156,6 +157,18 @@ static void print_memory(const struct result *result, struct text *out)
     sheet_count("of them, only for the split", result->cache.split_evictions, out);
 }
 
+/* Where snapshots could lie, if not simply where they were asked for. */
+static void print_grid(const struct result *result, struct text *out)
+{
+    const struct config *config = &result->config;
+    if (result->snapshot_grid_tokens > 0)
+        sheet_count("fixed: at multiples of, tokens", result->snapshot_grid_tokens, out);
+    if (result->grains.end == 0 || (config->snapshot_grain == 0 && config->match_unit == 0))
+        return;
+    sheet_count("ends: at multiples of, tokens", result->grains.end, out);
+    sheet_count("others: at multiples of, tokens", result->grains.interior, out);
+}
+
 static void print_table(const struct result *result, const struct workload *workload,
                         struct text *out)
 {
@@ -174,6 +187,7 @@ static void print_table(const struct result *result, const struct workload *work
     sheet_count("requests that could not be stored", result->cache.uncached_requests, out);
     sheet_count("snapshots taken", result->cache.snapshots_taken, out);
     sheet_count("snapshots evicted", result->cache.snapshots_evicted, out);
+    print_grid(result, out);
     print_memory(result, out);
 }
 
@@ -228,6 +242,8 @@ static int run_and_print(const struct config *config, const struct run_flags *fl
         status = say(EXIT_FAILED, "%s", err.text);
     else
         status = print_result(&out);
+    if (status == EXIT_GOOD)
+        hints_say(&result, load);
 out:
     result_close(&result);
     text_close(&rows.requests);
