@@ -103,6 +103,7 @@ static int replay_open(struct replay *replay, const struct plugins *plugins, str
     if (model_load(&model, config->model, err) != 0 ||
         model_sizes(&model, &config->sharding, &replay->result->sizes, err) != 0)
         return -1;
+    model_digest(&model, replay->result->model_sha256);
     replay->positions.grains =
         grains_of(config->snapshot_grain, config->match_unit, model_chunk_tokens(&model));
     replay->future =

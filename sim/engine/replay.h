@@ -53,6 +53,7 @@ struct result {
     /* What the settings resolved to. */
     struct config config; /* plug-ins with all their parameters, arrival */
     struct model_sizes sizes;
+    char model_sha256[SHA256_TEXT]; /* of its content: model_digest() */
 };
 
 /* Called after each request; may be NULL. */

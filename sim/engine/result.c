@@ -76,6 +76,7 @@ static void write_model(const struct result *result, struct json *parent)
 {
     struct json *model = json_add_object(parent, "model");
     json_add_string(model, "name", result->config.model);
+    json_add_string(model, "sha256", result->model_sha256);
     json_add_u64(model, "kv_bytes_per_token", result->sizes.kv_bytes_per_token);
     json_add_u64(model, "state_bytes", result->sizes.state_bytes);
     json_add_u64(model, "snapshot_bytes", result->sizes.snapshot_bytes);

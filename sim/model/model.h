@@ -22,6 +22,7 @@
 #include "sim/core/err.h"
 #include "sim/core/json.h"
 #include "sim/core/param.h"
+#include "sim/core/sha256.h"
 
 enum layer_kind {
     LAYER_KDA,         /* Kimi Delta Attention */
@@ -160,6 +161,13 @@ int model_read_file(struct model *out, const char *path, struct err *err) MUST_C
 int model_read_json(struct model *out, const struct json_document *document,
                     const struct json *value, struct err *err) MUST_CHECK;
 void model_to_json(const struct model *model, struct json *parent);
+
+/* The SHA-256 of what decides numbers: the shape, not the texts. What is at its default counts as
+ * not given, so that the digest of a model stays when a later version knows more about layers. */
+void model_digest(const struct model *model, char hex[SHA256_TEXT]);
+
+/* Whether a name for model_load() is that of a file. */
+bool model_is_file(const char *name_or_path);
 
 /* The model that --model names: a preset, or a file if there is a '/' or a ".json" in it. */
 int model_load(struct model *out, const char *name_or_path, struct err *err) MUST_CHECK;

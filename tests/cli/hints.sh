@@ -48,8 +48,8 @@ hint 'snapshots are at multiples of 4,096 tokens, and the longest prompt has 1,7
 hint 'nothing fits into --capacity 1.0 MiB: a snapshot takes 428.6 MiB' --capacity 1MiB
 # more than half of the prompts cannot use a grid, though the longest can
 two 1710
-sed 's/"a"/"c"/; s/"b"/"d"/; s/1710/5000/; s/106/312/; s/\[\[1,/[[1000,/' load.jsonl >more
-cat more >>load.jsonl
+sed 's/"a"/"c"/; s/"b"/"d"/; s/1710/5000/; s/106/312/; s/\[\[1,/[[1000,/' load.jsonl >longer.jsonl
+cat longer.jsonl >>load.jsonl
 hint '2 of 4 prompts are too short to use one' --placement fixed:4096
 # a prompt that leaves the path of the one before it below every snapshot of it
 printf '%s%s\n%s%s\n' '{"id":"a","block_size":1,"hash_id_scope":"global","start":0,"requests":[' \

@@ -7,6 +7,7 @@
 #include "sim/core/units.h"
 #include "tools/snapsim/figure.h"
 #include "tools/snapsim/hints.h"
+#include "tools/snapsim/known_models.h"
 #include "tools/snapsim/load.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/settings.h"
@@ -50,19 +51,26 @@ struct origin {
     char *generated; /* the name of the load, if it was generated; owned */
 };
 
-/* A model's name may be that of a file, which may have changed since the result was made. */
+/* A model's name may be that of a file, which may have changed since the result was made. Results
+ * of older programs say its sizes only. */
 static int check_model(const struct config *config, const struct json *recorded, const char *path,
                        struct err *err)
 {
     struct model model;
     struct model_sizes sizes;
+    char sha256[SHA256_TEXT];
     uint64_t kv = 0, snapshot = 0;
+    const char *was = recorded ? json_string(json_get(recorded, "sha256")) : NULL;
     if (!recorded || json_u64(json_get(recorded, "kv_bytes_per_token"), &kv) != 0 ||
         json_u64(json_get(recorded, "snapshot_bytes"), &snapshot) != 0)
         return 0;
     if (model_load(&model, config->model, err) != 0 ||
         model_sizes(&model, &config->sharding, &sizes, err) != 0)
         return -1;
+    model_digest(&model, sha256);
+    struct err reason;
+    if (was && known_models_check(config->model, was, sha256, &reason) != 0)
+        return err_set(err, "%.300s was made with another model: %.700s", path, reason.text);
     if (sizes.kv_bytes_per_token == kv && sizes.snapshot_bytes == snapshot)
         return 0;
     return err_set(
