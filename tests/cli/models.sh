@@ -19,7 +19,9 @@ cp first.json m.json
 cp second.json m.json
 "$SNAPSIM" sweep sweep.json --shard 2/2 --output part-2.jsonl
 a=$(digest m.json part-1.jsonl) b=$(digest m.json part-2.jsonl)
-[ ${#a} = 64 ] && [ ${#b} = 64 ] && [ "$a" != "$b" ] || fail "digests '$a' and '$b'"
+if [ ${#a} != 64 ] || [ ${#b} != 64 ] || [ "$a" = "$b" ]; then
+    fail "digests '$a' and '$b'"
+fi
 # a file is its content, whatever it is called: that of the preset, here
 "$SNAPSIM" run --requests 1 --model qwen3.5-4b --format json | tr -d '\n\t' >preset
 [ "$(digest qwen3.5-4b preset)" = "$a" ] || fail "the preset: $(cat preset)"
