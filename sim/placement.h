@@ -28,6 +28,25 @@ struct placement_view {
     node_id prompt_node;
 };
 
+/* Tokens to whose multiples positions are moved down; at least 1. A server has a state where a step
+ * of its prefill ends, and it ends one wherever it wants a state: at ends, and at the multiples of
+ * an interval that it is told to keep. Anywhere else only its kernels give states, within a step,
+ * where a chunk ends. Steps shorter than a chunk are not made. */
+struct grains {
+    uint64_t end;      /* of ends of prompts and replies */
+    uint64_t grid;     /* of multiples of an interval */
+    uint64_t interior; /* of all else, and of an interval below a chunk */
+    uint64_t chunk;    /* of the kernels */
+};
+
+/* grain: put in the place of all of these, unless 0. match_unit: what hits are multiples of, so
+ * that snapshots elsewhere would be of no use; 0 or 1: nothing. chunk: of the model's kernels. */
+struct grains grains_of(uint64_t grain, uint64_t match_unit, uint64_t chunk);
+
+/* The tokens of which all positions on the grid of an interval are multiples: the interval itself,
+ * unless they are moved. */
+uint64_t grains_grid_in_force(const struct grains *grains, uint64_t interval);
+
 /* A position asked for. */
 struct wanted_position {
     uint32_t position; /* tokens; floored to the grain when it is added */
@@ -38,12 +57,14 @@ struct wanted_position {
 struct positions {
     struct wanted_position *items;
     size_t count, capacity;
-    uint64_t interior_grain, end_grain; /* tokens; at least 1 */
+    struct grains grains;
 };
 
-/* Ends of prompts and replies are exact by default; all else is interior. */
+/* Ends of prompts and replies are exact by default, and so are the multiples of an interval that
+ * the user chose, unless it is shorter than a chunk; all else is interior. */
 void positions_add_end(struct positions *positions, uint32_t position);
 void positions_add_newest_end(struct positions *positions, uint32_t position);
+void positions_add_on_grid(struct positions *positions, uint64_t position, uint64_t interval);
 void positions_add_interior(struct positions *positions, uint64_t position);
 
 /* Sorts, makes unique (the larger `asked` stays, newest_only only if all say so) and keeps only
@@ -68,6 +89,8 @@ struct placement_ops {
     const struct eviction_ops *partner;
     void (*init)(struct placement *placement); /* optional */
     void (*fini)(struct placement *placement); /* optional */
+    /* Optional: the interval of which its positions are multiples. */
+    uint64_t (*interval)(const void *settings);
     void (*plan)(struct placement *placement, const struct placement_view *view,
                  struct positions *positions);
 };
@@ -83,6 +106,10 @@ int placement_choose(struct placement_choice *out, const struct plugin *const *l
                      const char *text, struct err *err) MUST_CHECK;
 void placement_choice_close(struct placement_choice *choice);
 void placement_choice_print(const struct placement_choice *choice, struct text *out);
+
+/* The grid in force of those parts that have an interval (of several, their common divisor); 0 if
+ * none has. */
+uint64_t placement_choice_grid(const struct placement_choice *choice, const struct grains *grains);
 
 /* The same at work in one run. */
 struct placement_set {

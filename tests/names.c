@@ -49,7 +49,7 @@ bool names_add_value(struct names *names, const struct plugin *plugin, const str
             return true;
         }
         if (more)
-            text_printf(&text, "%g", numbers[i]);
+            text_printf(&text, "%g%s", numbers[i], param->type == PARAM_BYTES ? "B" : "");
         break;
     case PARAM_TEXT:
         more = false;

@@ -62,6 +62,7 @@ static const char *const placements[] = {
     "ladder:2+branch:sight=second",
     "oracle",
     "oracle+fixed:5",
+    "fixed:67+fixed:2",
 };
 
 static const char *const evictions[] = {

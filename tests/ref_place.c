@@ -99,6 +99,15 @@ static void wish_end(const struct planner *planner, uint64_t asked, bool newest_
     wish(planner, asked, grain ? grain : 1, newest_only);
 }
 
+/* A multiple of an interval: exact, unless that is below 64. */
+static void wish_on_grid(const struct planner *planner, uint64_t asked, uint64_t interval)
+{
+    if (interval < 64)
+        wish_interior(planner, asked);
+    else
+        wish_end(planner, asked, false);
+}
+
 static void plan_ends(const struct planner *planner, const struct ref_part *part)
 {
     const struct ref_request *request = &planner->cache->requests[planner->cache->now];
@@ -196,7 +205,7 @@ static void plan_part(const struct planner *planner, size_t index)
     const char *name = part->name;
     if (strcmp(name, "fixed") == 0) {
         for (uint64_t p = (uint64_t)part->number; p <= planner->end; p += (uint64_t)part->number)
-            wish_interior(planner, p);
+            wish_on_grid(planner, p, (uint64_t)part->number);
     } else if (strcmp(name, "branch") == 0) {
         plan_branch(planner, index);
     } else if (strcmp(name, "system-prompt") == 0) {

@@ -39,7 +39,7 @@ struct asker {
 static void asker_open(struct asker *asker, const char *placement)
 {
     struct err err = {""};
-    *asker = (struct asker){.positions = {.interior_grain = 1, .end_grain = 1}};
+    *asker = (struct asker){.positions = {.grains = {1, 1, 1, 1}}};
     asker->workload.nodes = &asker->root;
     asker->workload.node_count = 1;
     static const struct schedule nothing;

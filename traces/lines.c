@@ -12,6 +12,7 @@
 #include <zstd.h>
 
 #include "sim/core/mem.h"
+#include "sim/core/sha256.h"
 
 /* Content is read and unpacked in pieces that fit in the second-level cache, hashed there, and
  * cut into lines there. */
@@ -327,13 +328,8 @@ uint32_t lines_number(const struct trace_lines *lines)
 
 void lines_sha256(struct trace_lines *lines, char hex[65])
 {
-    static const char digits[] = "0123456789abcdef";
     unsigned char bytes[EVP_MAX_MD_SIZE];
     assert(lines->ended && lines->used == lines->length && !lines->raw);
     EVP_DigestFinal_ex(lines->hash, bytes, NULL);
-    for (size_t i = 0; i < 32; i++) {
-        hex[2 * i] = digits[bytes[i] >> 4];
-        hex[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    hex[64] = '\0';
+    sha256_print(bytes, hex);
 }

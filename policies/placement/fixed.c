@@ -1,7 +1,7 @@
 /* fixed:N - a snapshot every N tokens, through prompt and reply.
  *
  * The simplest placement, and the template for a new one: settings and their table, plan(), the
- * table of functions, and one line in policies/list.c. */
+ * table of functions (interval() is optional), and one line in policies/list.c. */
 #include "sim/placement.h"
 
 struct fixed {
@@ -18,7 +18,12 @@ static void plan(struct placement *placement, const struct placement_view *view,
     const struct fixed *fixed = placement->settings;
     uint64_t first = (view->hit_tokens / fixed->interval + 1) * fixed->interval;
     for (uint64_t position = first; position <= view->end_tokens; position += fixed->interval)
-        positions_add_interior(positions, position);
+        positions_add_on_grid(positions, position, fixed->interval);
+}
+
+static uint64_t interval(const void *settings)
+{
+    return ((const struct fixed *)settings)->interval;
 }
 
 const struct placement_ops placement_fixed = {
@@ -26,5 +31,6 @@ const struct placement_ops placement_fixed = {
                .summary = "every N tokens, through prompt and reply",
                .params = params,
                .settings_size = sizeof(struct fixed)},
+    .interval = interval,
     .plan = plan,
 };

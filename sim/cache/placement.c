@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "sim/core/whole.h"
 
 int placement_choose(struct placement_choice *out, const struct plugin *const *list,
                      const char *text, struct err *err)
@@ -42,6 +43,20 @@ void placement_choice_print(const struct placement_choice *choice, struct text *
         text_printf(out, "%s", i ? "+" : "");
         plugin_choice_print(&choice->parts[i], out);
     }
+}
+
+uint64_t placement_choice_grid(const struct placement_choice *choice, const struct grains *grains)
+{
+    uint64_t grid = 0;
+    for (size_t i = 0; i < choice->count; i++) {
+        const struct plugin_choice *part = &choice->parts[i];
+        const struct placement_ops *ops = (const struct placement_ops *)(const void *)part->plugin;
+        if (ops->interval) {
+            uint64_t own = grains_grid_in_force(grains, ops->interval(part->settings));
+            grid = grid ? whole_divisor(grid, own) : own;
+        }
+    }
+    return grid;
 }
 
 static int open_part(struct placement *part, const struct plugin_choice *choice,

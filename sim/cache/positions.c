@@ -1,33 +1,77 @@
 #include <stdlib.h>
 
 #include "sim/core/mem.h"
+#include "sim/core/whole.h"
 #include "sim/placement.h"
+
+/* ---- grains ---- */
+
+static uint64_t common_multiple(uint64_t a, uint64_t b)
+{
+    return a / whole_divisor(a, b) * b; /* both are at most 2^20 */
+}
+
+struct grains grains_of(uint64_t grain, uint64_t match_unit, uint64_t chunk)
+{
+    uint64_t unit = match_unit ? match_unit : 1;
+    if (grain) {
+        uint64_t both = common_multiple(grain, unit);
+        return (struct grains){.end = both, .grid = both, .interior = both, .chunk = chunk};
+    }
+    /* A server that matches whole units ends its steps at them, unless they are too short. */
+    uint64_t interior = unit >= chunk ? unit : common_multiple(chunk, unit);
+    return (struct grains){.end = unit, .grid = unit, .interior = interior, .chunk = chunk};
+}
+
+static uint64_t grain_of_interval(const struct grains *grains, uint64_t interval)
+{
+    return interval >= grains->chunk ? grains->grid : grains->interior;
+}
+
+uint64_t grains_grid_in_force(const struct grains *grains, uint64_t interval)
+{
+    uint64_t grain = grain_of_interval(grains, interval);
+    return interval % grain == 0 ? interval : grain;
+}
+
+/* ---- positions ---- */
 
 static void add(struct positions *positions, uint64_t position, uint64_t grain, bool newest_only)
 {
     if (position > WORKLOAD_TOKENS_MAX)
         return;
+    uint32_t floored = (uint32_t)(position - position % grain);
+    struct wanted_position *last =
+        positions->count > 0 ? &positions->items[positions->count - 1] : NULL;
+    if (last && last->position == floored && last->newest_only == newest_only) {
+        if (last->asked < position) /* what falls together takes room once */
+            last->asked = (uint32_t)position;
+        return;
+    }
     positions->items = mem_grow(positions->items, &positions->capacity, positions->count + 1,
                                 sizeof *positions->items);
-    positions->items[positions->count++] =
-        (struct wanted_position){.position = (uint32_t)(position - position % grain),
-                                 .asked = (uint32_t)position,
-                                 .newest_only = newest_only};
+    positions->items[positions->count++] = (struct wanted_position){
+        .position = floored, .asked = (uint32_t)position, .newest_only = newest_only};
 }
 
 void positions_add_end(struct positions *positions, uint32_t position)
 {
-    add(positions, position, positions->end_grain, false);
+    add(positions, position, positions->grains.end, false);
 }
 
 void positions_add_newest_end(struct positions *positions, uint32_t position)
 {
-    add(positions, position, positions->end_grain, true);
+    add(positions, position, positions->grains.end, true);
+}
+
+void positions_add_on_grid(struct positions *positions, uint64_t position, uint64_t interval)
+{
+    add(positions, position, grain_of_interval(&positions->grains, interval), false);
 }
 
 void positions_add_interior(struct positions *positions, uint64_t position)
 {
-    add(positions, position, positions->interior_grain, false);
+    add(positions, position, positions->grains.interior, false);
 }
 
 static int by_position(const void *a, const void *b)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@ struct unit {
 
 static const struct unit byte_units[] = {
     {"B", 1},        {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},
-    {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}, {NULL, 0},
+    {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"K", 0x1p10},
+    {"M", 0x1p20},   {"G", 0x1p30},   {"T", 0x1p40},   {NULL, 0},
 };
 
 static const struct unit time_units[] = {
@@ -59,6 +61,16 @@ static int parse_with_unit(const char *text, const struct unit *units, double ba
     return 0;
 }
 
+/* Without a unit a large whole number can only be bytes, as scripts compute them. "64" is hardly
+ * ever meant as bytes, and no memory is that small. */
+#define BARE_BYTES_MIN (1u << 20)
+
+static bool lacks_unit(const char *text, uint64_t bytes)
+{
+    bool is_bare = text[plain_number_length(text)] == '\0';
+    return is_bare && bytes > 0 && (bytes < BARE_BYTES_MIN || strchr(text, '.') != NULL);
+}
+
 int units_parse_bytes(const char *text, uint64_t *bytes, struct err *err)
 {
     if (strcmp(text, "unlimited") == 0) {
@@ -67,9 +79,12 @@ int units_parse_bytes(const char *text, uint64_t *bytes, struct err *err)
     }
     if (parse_with_unit(text, byte_units, 1, bytes) != 0)
         return err_set(err,
-                       "'%s' is not a size: a number with an optional unit was expected, "
-                       "such as 64GiB, 1.5TB, 4096 or unlimited",
+                       "'%s' is not a size: a number with a unit was expected, "
+                       "such as 64GiB, 64G, 1.5TB, 4096B, 0 or unlimited",
                        text);
+    if (lacks_unit(text, *bytes))
+        return err_set(err, "%s bytes? A unit was expected: %sGiB, or %sB if bytes are meant", text,
+                       text, text);
     return 0;
 }
 
@@ -123,13 +138,14 @@ const char *units_bytes_exact(uint64_t bytes, char out[UNITS_TEXT])
     static const struct {
         const char *name;
         unsigned shift;
-    } binary[] = {{"TiB", 40}, {"GiB", 30}, {"MiB", 20}, {"KiB", 10}, {"", 0}};
+    } binary[] = {{"TiB", 40}, {"GiB", 30}, {"MiB", 20}, {"KiB", 10}, {"B", 0}};
     if (bytes == UNITS_UNLIMITED)
         return strcpy(out, "unlimited");
     size_t i = 0;
-    while (binary[i].shift > 0 && (bytes == 0 || (bytes & ((1ull << binary[i].shift) - 1)) != 0))
+    while (binary[i].shift > 0 && (bytes & ((1ull << binary[i].shift) - 1)) != 0)
         i++;
-    snprintf(out, UNITS_TEXT, "%" PRIu64 "%s", bytes >> binary[i].shift, binary[i].name);
+    snprintf(out, UNITS_TEXT, "%" PRIu64 "%s", bytes >> binary[i].shift,
+             bytes > 0 ? binary[i].name : "");
     return out;
 }
 

@@ -11,8 +11,9 @@
 
 #include "sim/core/err.h"
 
-/* Bytes: "4096", "64GiB", "1.5 TB", KB/MB/GB/TB decimal, KiB/MiB/GiB/TiB binary. "unlimited" is
- * UNITS_UNLIMITED. */
+/* Bytes: "64GiB", "1.5 TB", "4096B"; KB/MB/GB/TB decimal, KiB/MiB/GiB/TiB and K/M/G/T binary.
+ * "unlimited" is UNITS_UNLIMITED. Without a unit, 0 and whole numbers from 1 MiB on are bytes; a
+ * smaller one is refused, because "64" is hardly meant as 64 bytes. */
 #define UNITS_UNLIMITED UINT64_MAX
 int units_parse_bytes(const char *text, uint64_t *bytes, struct err *err) MUST_CHECK;
 
@@ -26,7 +27,8 @@ int units_parse_double(const char *text, double *value, struct err *err) MUST_CH
 #define UNITS_TEXT 32
 const char *units_bytes(uint64_t bytes, char out[UNITS_TEXT]);
 
-/* The shortest exact form that units_parse_bytes reads back: "64GiB", "1000000000", "unlimited". */
+/* The shortest exact form that units_parse_bytes reads back: "64GiB", "1000000000B", "0",
+ * "unlimited". */
 const char *units_bytes_exact(uint64_t bytes, char out[UNITS_TEXT]);
 
 /* "6,040,123,456". */

@@ -35,11 +35,14 @@ struct result {
     struct cache_stranded stranded; /* the mean of up to 16 samples */
     uint64_t page_tokens, place_bytes, quota_bytes; /* of the memory strategy: see memory.h */
     uint64_t moved_bytes, moved_places;
-    uint64_t digest; /* of every request's outcome, in order */
+    struct grains grains;          /* where snapshots may be; zeroes for a model that has none */
+    uint64_t snapshot_grid_tokens; /* of placements with an interval; 0 without one */
+    uint64_t digest;               /* of every request's outcome, in order */
 
     /* What the settings resolved to. */
     struct config config; /* plug-ins with all their parameters, arrival */
     struct model_sizes sizes;
+    char model_sha256[SHA256_TEXT]; /* of its content: model_digest() */
 };
 
 /* What happened to one request that was looked up and stored; taken_before: snapshots that the run

@@ -51,8 +51,7 @@ int cell_open(struct cell *out, const struct setup *setup, const struct workload
                          .workload = workload,
                          .schedule = schedule,
                          .future = {workload, schedule, setup->config.min_compute_tokens}};
-    out->positions.interior_grain = setup->interior_grain;
-    out->positions.end_grain = setup->end_grain;
+    out->positions.grains = setup->grains;
     if (open_memory(out, variant, &memory, err) != 0)
         return -1;
     out->cache = cache_open(workload, &setup->cache, &memory);

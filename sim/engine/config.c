@@ -32,7 +32,7 @@ static const struct param cache_params[] = {
     ENTRY("memory", memory, PARAM_TEXT, "ideal", 0, 0, "S",
           "how bytes are divided (snapsim list memories)"),
     ENTRY("capacity", capacity, PARAM_BYTES, "64GiB", 0, 0, "SIZE",
-          "memory per GPU for KV and snapshots: 64GiB, 1.5TB, unlimited"),
+          "memory per GPU for KV and snapshots: 64GiB, 64G, 1.5TB, unlimited"),
     ENTRY("page-tokens", page_tokens, PARAM_TEXT, "auto", 0, 0, "N|trace|auto",
           "tokens of KV in a page; trace: a page is a block of the trace, a partial one included"),
     CHOICE("orphans", orphans, "drop", orphan_rules,
@@ -40,12 +40,13 @@ static const struct param cache_params[] = {
     CHOICE("index", index, "unified", indexes,
            "one for snapshots and their KV, or two that are intersected and can disagree"),
     CHOICE("engine", engine, "replay", engines, "replay: each request complete before the next"),
-    ENTRY("snapshot-grain", snapshot_grain, PARAM_U64, "0", 0, 1 << 20, "N",
-          "tokens to which positions are floored; 0: ends exact, others the model's chunk (64)"),
     ENTRY(
-        "match-unit", match_unit, PARAM_U64, "0", 0, 1 << 20, "N",
-        "tokens to which hits are floored, apart from the page size, and with recurrent layers the "
-        "positions of snapshots; 0: pages, or exact"),
+        "snapshot-grain", snapshot_grain, PARAM_U64, "0", 0, 1 << 20, "N",
+        "tokens to which positions of snapshots are floored; 0: ends and fixed:N exact, others the "
+        "model's chunk (64)"),
+    ENTRY("match-unit", match_unit, PARAM_U64, "0", 0, 1 << 20, "N",
+          "tokens to which hits are floored, apart from the page size, and with recurrent layers "
+          "the positions of snapshots; 0: pages, or exact"),
     ENTRY("slots-per-request", slots_per_request, PARAM_U64, "0", 0, 1024, "N",
           "live states for which a running request takes room"),
     ENTRY("min-compute-tokens", min_compute_tokens, PARAM_U64, "1", 0, 1 << 20, "N",

@@ -1,6 +1,7 @@
 #include "sim/engine/replay.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/core/digest.h"
 #include "sim/core/mem.h"
@@ -28,6 +29,11 @@ static void finish(struct result *result, struct cell *cell, const struct means 
     free(result->config.arrival);
     result->config.arrival = mem_strdup(cell->schedule->how);
     result->sizes = cell->setup->sizes;
+    memcpy(result->model_sha256, cell->setup->model_sha256, SHA256_TEXT);
+    if (result->sizes.snapshot_bytes > 0) {
+        result->grains = cell->setup->grains;
+        result->snapshot_grid_tokens = cell->setup->snapshot_grid_tokens;
+    }
     means_set(means, memory, result);
     result->cache = cell->cache->counters;
     result->moved_bytes = memory->moved_bytes;

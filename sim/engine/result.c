@@ -50,6 +50,11 @@ const struct result_field result_fields[] = {
     FIELD("quota_bytes", quota_bytes, "what a fixed split gives to states"),
     FIELD("moved_bytes", moved_bytes, "bytes copied by compaction"),
     FIELD("moved_places", moved_places, "slabs or large pages that changed sides"),
+    FIELD("end_grain_tokens", grains.end,
+          "snapshots at the ends of prompts and replies are at multiples of it"),
+    FIELD("interior_grain_tokens", grains.interior, "snapshots within prompts and replies are"),
+    FIELD("snapshot_grid_tokens", snapshot_grid_tokens,
+          "those of placement fixed are; 0 without it"),
     FIELD("lookups", cache.lookups, "look-ups in the index"),
     FIELD("node_visits", cache.node_visits, "tree nodes visited by them"),
     {NULL, NULL, 0},
@@ -71,6 +76,7 @@ static void write_model(const struct result *result, struct json *parent)
 {
     struct json *model = json_add_object(parent, "model");
     json_add_string(model, "name", result->config.model);
+    json_add_string(model, "sha256", result->model_sha256);
     json_add_u64(model, "kv_bytes_per_token", result->sizes.kv_bytes_per_token);
     json_add_u64(model, "state_bytes", result->sizes.state_bytes);
     json_add_u64(model, "snapshot_bytes", result->sizes.snapshot_bytes);

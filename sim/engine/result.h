@@ -4,7 +4,7 @@
  *     program  name, version
  *     config   every setting, resolved; `snapsim run --config` accepts it
  *     trace    name, sha256 of its content, requests
- *     model    what the run used: bytes per GPU
+ *     model    name, sha256 of its content, and what the run used: bytes per GPU
  *     result   exact integers, hit_ratio derived from them
  *     digest   of every request's outcome
  *

@@ -2,24 +2,13 @@
 
 #include <stdlib.h>
 
-#include "sim/core/whole.h"
 #include "sim/load/arrival.h"
 
-static uint64_t common_multiple(uint64_t a, uint64_t b)
-{
-    return a / whole_divisor(a, b) * b; /* both are at most 2^20 */
-}
-
-/* Snapshots can be used at multiples of the match unit only, so only there they are taken. */
 static void set_grains(struct setup *setup)
 {
-    const struct config *config = &setup->config;
-    uint64_t unit = config->match_unit ? config->match_unit : 1;
-    uint64_t grain = config->snapshot_grain;
-    uint64_t chunk =
-        setup->model->snapshot_grain ? setup->model->snapshot_grain : MODEL_CHUNK_TOKENS;
-    setup->interior_grain = common_multiple(grain ? grain : chunk, unit);
-    setup->end_grain = common_multiple(grain ? grain : 1, unit);
+    setup->grains = grains_of(setup->config.snapshot_grain, setup->config.match_unit,
+                              model_chunk_tokens(setup->model));
+    setup->snapshot_grid_tokens = placement_choice_grid(&setup->placements, &setup->grains);
 }
 
 static void set_cache(struct setup *setup)
@@ -68,15 +57,18 @@ static void resolve(struct setup *setup)
 int setup_open(struct setup *out, const struct config *config, const struct plugins *plugins,
                struct models *models, struct err *err)
 {
+    const struct model_content *content = NULL;
     *out = (struct setup){0};
     config_copy(&out->config, config);
     if (choose_plugins(out, plugins, err) != 0 ||
         config_parse_page_tokens(config->page_tokens, &out->page_tokens, &out->pages_are_blocks,
                                  err) != 0 ||
         arrival_check(config->arrival, err) != 0 ||
-        models_find(models, config->model, &out->model, err) != 0 ||
-        model_sizes(out->model, &config->sharding, &out->sizes, err) != 0)
+        models_find(models, config->model, &content, err) != 0 ||
+        model_sizes(&content->model, &config->sharding, &out->sizes, err) != 0)
         return -1;
+    out->model = &content->model;
+    out->model_sha256 = content->sha256;
     if (config->index == INDEX_DUAL && config->orphans != ORPHANS_KEEP)
         return err_set(err, "index: dual knows of no snapshots where it finds KV, so it goes with "
                             "orphans keep");

@@ -21,13 +21,15 @@ struct plugins {
 struct setup {
     struct config config; /* as it was asked for, but plug-ins with every parameter */
     const struct model *model;
+    const char *model_sha256; /* of its content: model_digest() */
     struct model_sizes sizes;
     struct run_facts facts;
     struct placement_choice placements;
     struct plugin_choice eviction, memory;
     uint64_t page_tokens; /* 0: the memory strategy's choice */
     bool pages_are_blocks;
-    uint64_t interior_grain, end_grain; /* tokens: to which positions of snapshots are floored */
+    struct grains grains;
+    uint64_t snapshot_grid_tokens; /* of placements with an interval; 0 without one */
     struct cache_settings cache;
 };
 

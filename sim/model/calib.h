@@ -16,6 +16,7 @@
 
 #include "sim/core/err.h"
 #include "sim/core/json.h"
+#include "sim/core/sha256.h"
 #include "sim/core/text.h"
 #include "sim/model/calib_law.h"
 
@@ -126,6 +127,9 @@ int calib_read_file(struct calibration *out, const char *path, enum calib_use us
 int calib_read_text(struct calibration *out, const char *name, const char *source,
                     enum calib_use use, struct err *err) MUST_CHECK;
 void calib_print(const struct calibration *calib, struct text *out);
+
+/* The SHA-256 of what calib_print() writes. */
+void calib_digest(const struct calibration *calib, char hex[SHA256_TEXT]);
 
 const char *calib_provenance_name(enum calib_provenance provenance);
 

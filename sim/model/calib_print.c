@@ -171,3 +171,11 @@ void calib_print(const struct calibration *calib, struct text *out)
     json_print(top, true, out);
     json_close(top);
 }
+
+void calib_digest(const struct calibration *calib, char hex[SHA256_TEXT])
+{
+    struct text text = {0};
+    calib_print(calib, &text);
+    sha256_of(text.data, text.length, hex);
+    text_close(&text);
+}

@@ -166,6 +166,11 @@ const struct param *model_kind_fields(enum layer_kind kind)
     return kinds[kind].fields;
 }
 
+uint64_t model_chunk_tokens(const struct model *model)
+{
+    return model->snapshot_grain ? model->snapshot_grain : MODEL_CHUNK_TOKENS;
+}
+
 uint64_t model_layer_count(const struct model *model, enum layer_role role)
 {
     uint64_t count = 0;

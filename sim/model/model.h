@@ -22,6 +22,7 @@
 #include "sim/core/err.h"
 #include "sim/core/json.h"
 #include "sim/core/param.h"
+#include "sim/core/sha256.h"
 
 enum layer_kind {
     LAYER_KDA,         /* Kimi Delta Attention */
@@ -98,6 +99,9 @@ const struct param *model_kind_fields(enum layer_kind kind);
 /* Checks what ranges cannot: heads that must divide, experts, names. err says which group. */
 int model_check(const struct model *model, struct err *err) MUST_CHECK;
 
+/* Tokens between states that the kernels give within a step of prefill. */
+uint64_t model_chunk_tokens(const struct model *model);
+
 uint64_t model_layer_count(const struct model *model, enum layer_role role);
 
 /* The recurrent matrix of one layer, over all GPUs: heads are what tp divides, a row is what an
@@ -157,6 +161,13 @@ int model_read_file(struct model *out, const char *path, struct err *err) MUST_C
 int model_read_json(struct model *out, const struct json_document *document,
                     const struct json *value, struct err *err) MUST_CHECK;
 void model_to_json(const struct model *model, struct json *parent);
+
+/* The SHA-256 of what decides numbers: the shape, not the texts. What is at its default counts as
+ * not given, so that the digest of a model stays when a later version knows more about layers. */
+void model_digest(const struct model *model, char hex[SHA256_TEXT]);
+
+/* Whether a name for model_load() is that of a file. */
+bool model_is_file(const char *name_or_path);
 
 /* The model that --model names: a preset, or a file if there is a '/' or a ".json" in it. */
 int model_load(struct model *out, const char *name_or_path, struct err *err) MUST_CHECK;

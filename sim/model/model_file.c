@@ -266,17 +266,48 @@ int model_read_file(struct model *out, const char *path, struct err *err)
     return result;
 }
 
-static void write_fields(const struct param *table, const void *settings, struct json *object)
+static void write_field(const struct param *entry, const void *settings, struct json *object)
 {
-    for (const struct param *entry = table; entry->name; entry++) {
-        const char *field = (const char *)settings + entry->offset;
-        if (entry->type == PARAM_U64)
-            json_add_u64(object, entry->name, *(const uint64_t *)(const void *)field);
-        else if (entry->type == PARAM_BOOL)
-            json_add_bool(object, entry->name, *(const bool *)(const void *)field);
-        else
-            json_add_string(object, entry->name,
-                            entry->choice[*(const unsigned *)(const void *)field]);
+    const char *field = (const char *)settings + entry->offset;
+    if (entry->type == PARAM_U64)
+        json_add_u64(object, entry->name, *(const uint64_t *)(const void *)field);
+    else if (entry->type == PARAM_BOOL)
+        json_add_bool(object, entry->name, *(const bool *)(const void *)field);
+    else
+        json_add_string(object, entry->name, entry->choice[*(const unsigned *)(const void *)field]);
+}
+
+/* scratch: room for settings like these. */
+static bool is_default(const struct param *entry, const void *settings, void *scratch)
+{
+    struct text here = {0}, usual = {0};
+    struct err ignored;
+    if (!entry->default_text || param_set(entry, scratch, entry->default_text, &ignored) != 0)
+        return false;
+    param_print_value(entry, settings, &here);
+    param_print_value(entry, scratch, &usual);
+    bool same = strcmp(here.data, usual.data) == 0;
+    text_close(&here);
+    text_close(&usual);
+    return same;
+}
+
+/* The keys beside texts; in short, without what is at its default. */
+static void write_shape(const struct model *model, bool in_short, struct json *parent)
+{
+    struct model usual = {0};
+    struct layer_group usual_group = {.count = 0};
+    for (const struct param *entry = model_fields; entry->name; entry++)
+        if (!in_short || !is_default(entry, model, &usual))
+            write_field(entry, model, parent);
+    struct json *list = json_add_array(parent, "layers");
+    for (size_t i = 0; i < model->group_count; i++) {
+        const struct layer_group *group = &model->groups[i];
+        struct json *object = json_add_object(list, NULL);
+        json_add_string(object, "kind", model_kind_name(group->kind));
+        for (const struct param *entry = model_kind_fields(group->kind); entry->name; entry++)
+            if (!in_short || !is_default(entry, group, &usual_group))
+                write_field(entry, group, object);
     }
 }
 
@@ -285,19 +316,28 @@ void model_to_json(const struct model *model, struct json *parent)
     json_add_u64(parent, "schema", MODEL_SCHEMA);
     for (size_t i = 0; i < TEXT_FIELD_COUNT; i++)
         json_add_string(parent, text_fields[i].name, (const char *)model + text_fields[i].offset);
-    write_fields(model_fields, model, parent);
-    struct json *list = json_add_array(parent, "layers");
-    for (size_t i = 0; i < model->group_count; i++) {
-        const struct layer_group *group = &model->groups[i];
-        struct json *object = json_add_object(list, NULL);
-        json_add_string(object, "kind", model_kind_name(group->kind));
-        write_fields(model_kind_fields(group->kind), group, object);
-    }
+    write_shape(model, false, parent);
+}
+
+void model_digest(const struct model *model, char hex[SHA256_TEXT])
+{
+    struct json *top = json_new_object();
+    struct text text = {0};
+    write_shape(model, true, top);
+    json_print(top, false, &text);
+    sha256_of(text.data, text.length, hex);
+    text_close(&text);
+    json_close(top);
+}
+
+bool model_is_file(const char *name_or_path)
+{
+    return strchr(name_or_path, '/') || strstr(name_or_path, ".json");
 }
 
 int model_load(struct model *out, const char *name_or_path, struct err *err)
 {
-    if (strchr(name_or_path, '/') || strstr(name_or_path, ".json"))
+    if (model_is_file(name_or_path))
         return model_read_file(out, name_or_path, err);
     const struct model *preset = presets_find(name_or_path, err);
     if (preset == NULL)

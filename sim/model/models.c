@@ -7,27 +7,35 @@
 
 struct models_entry {
     char *name;
-    struct model *model; /* of its own, so that it stays where it is; NULL: it could not be read */
+    struct model_content *content; /* of its own, so that it stays where it is; NULL: unreadable */
     struct err why;
 };
 
-int models_find(struct models *models, const char *name, const struct model **out, struct err *err)
+static struct models_entry read_model(const char *name)
+{
+    struct models_entry entry = {.name = mem_strdup(name)};
+    struct model_content *content = mem_zalloc(sizeof *content);
+    if (model_load(&content->model, name, &entry.why) == 0) {
+        model_digest(&content->model, content->sha256);
+        entry.content = content;
+    } else {
+        free(content);
+    }
+    return entry;
+}
+
+int models_find(struct models *models, const char *name, const struct model_content **out,
+                struct err *err)
 {
     size_t i = 0;
     while (i < models->count && strcmp(models->entries[i].name, name) != 0)
         i++;
     if (i == models->count) {
-        struct models_entry new = {.name = mem_strdup(name),
-                                   .model = mem_zalloc(sizeof *new.model)};
-        if (model_load(new.model, name, &new.why) != 0) {
-            free(new.model);
-            new.model = NULL;
-        }
-        models->entries =
-            mem_grow(models->entries, &models->capacity, models->count + 1, sizeof new);
-        models->entries[models->count++] = new;
+        models->entries = mem_grow(models->entries, &models->capacity, models->count + 1,
+                                   sizeof *models->entries);
+        models->entries[models->count++] = read_model(name);
     }
-    *out = models->entries[i].model;
+    *out = models->entries[i].content;
     if (*out == NULL)
         *err = models->entries[i].why;
     return *out ? 0 : -1;
@@ -37,7 +45,7 @@ void models_close(struct models *models)
 {
     for (size_t i = 0; i < models->count; i++) {
         free(models->entries[i].name);
-        free(models->entries[i].model);
+        free(models->entries[i].content);
     }
     free(models->entries);
     *models = (struct models){0};

@@ -8,6 +8,11 @@
 
 #include "sim/model/model.h"
 
+struct model_content {
+    struct model model;
+    char sha256[SHA256_TEXT]; /* model_digest() */
+};
+
 struct models {
     struct models_entry *entries;
     size_t count, capacity; /* count: how many models have been read */
@@ -15,7 +20,7 @@ struct models {
 
 /* *out belongs to the memo. err: why the model could not be read, the same each time. Not to be
  * called for a name that is new while other threads look up. */
-int models_find(struct models *models, const char *name, const struct model **out,
+int models_find(struct models *models, const char *name, const struct model_content **out,
                 struct err *err) MUST_CHECK;
 void models_close(struct models *models);
 

@@ -99,12 +99,12 @@ range seed '"from": 9007199254740989, "to": 9007199254740992, "step": 1' \
     9007199254740989 9007199254740990 9007199254740991 9007199254740992
 range seed '"from": 2, "to": 7, "step": 2' 2 4 6
 range seed '"from": 5, "to": 6, "step": 0.1' 5 5 5 5 5 6 6 6 6 6 6
-range capacity '"from": "10GiB", "to": "10737418242B", "step": "1B"' 10GiB 10737418241 10737418242
+range capacity '"from": "10GiB", "to": "10737418242B", "step": "1B"' 10GiB 10737418241B 10737418242B
 range capacity '"from": "10GiB", "to": "21474835480B", "step": "10GiB"' 10GiB # 20 GiB - 1000
 range capacity '"from": "1000000000000B", "to": "1000000000999B", "factor": 1.0000000005' \
-    976562500KiB 1000000000500
+    976562500KiB 1000000000500B
 range capacity '"from": "8GiB", "to": "32GiB", "factor": 1.4142135623730951' \
-    8GiB 12148002000 16GiB 24296004000 32GiB
+    8GiB 12148002000B 16GiB 24296004000B 32GiB
 # what is excluded is compared as it is understood, be it a value, a list or a range
 excluded() { # excluded RULES EXPECTED: the cells that are left
     printf '{"trace": [{"conversations": 3}, {"conversations": 4}], "capacity": ["1GiB", "2GiB"],

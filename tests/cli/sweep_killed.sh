@@ -46,7 +46,7 @@ printf 'snapsim-journal 2' >torn.jsonl.journal
 if "$SNAPSIM" sweep sweep.json --output torn.jsonl --resume 2>message; then
     exit 1
 fi
-grep -q 'is of another sweep, trace or version' message
+grep -q 'is of another sweep, trace, model or version' message
 rm torn.jsonl.journal
 # no room, no permission
 if [ -w /dev/full ]; then

@@ -6,6 +6,29 @@ fails 2 "did you mean 'capacity'?" run --capactiy 1GiB
 fails 2 "unknown option '--zzzzzz'" run --zzzzzz 1
 fails 2 "--capacity needs a value" run --capacity
 fails 2 "--capacity: '64Gib' is not a size" run --capacity 64Gib
+# a size below 1 MiB needs a unit: "64" is a slip, not 64 bytes
+fails 2 "--capacity: 64 bytes? A unit was expected: 64GiB, or 64B if bytes are meant" run --capacity 64
+fails 2 "--capacity: 1.5 bytes? A unit was expected: 1.5GiB" run --capacity 1.5
+fails 2 "slab: 4096 bytes? A unit was expected" run --memory elastic:slab=4096
+printf '{"seed": 1,\n"capacity": [0, 64]}' >sweep.json
+fails 1 "sweep.json:2: capacity: 64 bytes? A unit was expected" sweep sweep.json
+# a capacity is printed in a form that is read again, whatever it is
+capacity() { # capacity TYPED PRINTED: two forms of one size
+    for size in "$1" "$2"; do
+        "$SNAPSIM" run --requests 20 --capacity "$size" --format json >result.json
+        grep -q "\"capacity\":[[:space:]]*\"$2\"" result.json || fail "$1: $(grep capacity result.json)"
+        "$SNAPSIM" run --config result.json --format json | cmp - result.json
+    done
+}
+capacity 64G 64GiB
+capacity 0.5T 512GiB
+capacity 65536M 64GiB
+capacity 16777216K 16GiB
+capacity 0 0
+capacity 64B 64B
+capacity 17179869185 17179869185B
+capacity 1000000000000B 976562500KiB
+capacity unlimited unlimited
 fails 2 "--orphans: one of drop, keep, keep-for-fork was expected, found 'maybe'" run --orphans maybe
 fails 2 "one argument too many" run a b
 fails 2 "unknown option '--to' (did you mean 'tokens'?)" cost --to=5

@@ -15,8 +15,9 @@
 static void help(const struct flag *flags)
 {
     fputs("usage: snapsim compare BASE NEW [options]\n\n"
-          "Compares results cell by cell (a cell is its settings and its trace) and prints what\n"
-          "moved, worst first. Exit 0: equal; 3: they differ; 1: a file cannot be read; 2: usage.\n"
+          "Compares results cell by cell (a cell is its settings, trace and model) and prints\n"
+          "what moved, worst first. Exit 0: equal; 3: they differ; 1: a file cannot be read;\n"
+          "2: usage.\n"
           "\n",
           stdout);
     options_print_flags(flags, stdout);

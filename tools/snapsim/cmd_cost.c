@@ -223,9 +223,14 @@ static void print_json(const struct cost *cost, const struct cost_settings *sett
                        const struct cost_parts *parts, struct text *out)
 {
     struct json *top = json_new_object();
+    char sha256[SHA256_TEXT];
     json_add_u64(top, "schema", COST_SCHEMA);
     json_add_string(top, "model", cost->model->name);
+    model_digest(cost->model, sha256);
+    json_add_string(top, "model_sha256", sha256);
     json_add_string(top, "calibration", cost->calib->name);
+    calib_digest(cost->calib, sha256);
+    json_add_string(top, "calibration_sha256", sha256);
     json_add_string(top, "device", cost->calib->device.name);
     config_write_table(sharding_params, &cost->sharding, json_add_object(top, "sharding"));
     config_write_table(cost_params, settings, json_add_object(top, "settings"));

@@ -6,6 +6,7 @@
 #include "sim/core/json.h"
 #include "sim/core/mem.h"
 #include "tools/snapsim/cells.h"
+#include "tools/snapsim/known_models.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/packed.h"
 #include "tools/snapsim/results.h"
@@ -15,6 +16,7 @@
 /* What all parts must agree on, and the lines by cell. */
 struct merge {
     char *digest, *version; /* of the sweep, of the program; version NULL: no cell was run yet */
+    struct known_models models;
     size_t cells, failed;
     char **lines;
 };
@@ -36,8 +38,10 @@ static int check_sweep(struct merge *merge, const struct json *top, uint64_t *ce
         merge->lines = mem_array(merge->cells, sizeof *merge->lines);
     }
     if (strcmp(merge->digest, digest) != 0 || merge->cells != cells)
-        return err_set(err, "a line of sweep %s was expected, found one of %s", merge->digest,
-                       digest);
+        return err_set(err,
+                       "a line of sweep %s was expected, found one of %s: settings, traces or "
+                       "models differ",
+                       merge->digest, digest);
     return 0;
 }
 
@@ -60,7 +64,8 @@ static int take_document(struct merge *merge, const struct json *top, const char
                          struct err *err)
 {
     uint64_t cell = 0;
-    if (check_sweep(merge, top, &cell, err) != 0 || check_version(merge, top, err) != 0)
+    if (known_models_add_result(&merge->models, top, err) != 0 ||
+        check_sweep(merge, top, &cell, err) != 0 || check_version(merge, top, err) != 0)
         return -1;
     char **place = &merge->lines[cell];
     if (*place)
@@ -162,6 +167,7 @@ int cmd_merge(int argc, char **argv)
     for (size_t i = 0; i < merge.cells; i++)
         free(merge.lines[i]);
     free(merge.lines);
+    known_models_close(&merge.models);
     free(merge.digest);
     free(merge.version);
     free(parts);

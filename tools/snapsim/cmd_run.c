@@ -6,6 +6,8 @@
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
 #include "tools/snapsim/figure.h"
+#include "tools/snapsim/hints.h"
+#include "tools/snapsim/known_models.h"
 #include "tools/snapsim/load.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/settings.h"
@@ -49,19 +51,26 @@ struct origin {
     char *generated; /* the name of the load, if it was generated; owned */
 };
 
-/* A model's name may be that of a file, which may have changed since the result was made. */
+/* A model's name may be that of a file, which may have changed since the result was made. Results
+ * of older programs say its sizes only. */
 static int check_model(const struct config *config, const struct json *recorded, const char *path,
                        struct err *err)
 {
     struct model model;
     struct model_sizes sizes;
+    char sha256[SHA256_TEXT];
     uint64_t kv = 0, snapshot = 0;
+    const char *was = recorded ? json_string(json_get(recorded, "sha256")) : NULL;
     if (!recorded || json_u64(json_get(recorded, "kv_bytes_per_token"), &kv) != 0 ||
         json_u64(json_get(recorded, "snapshot_bytes"), &snapshot) != 0)
         return 0;
     if (model_load(&model, config->model, err) != 0 ||
         model_sizes(&model, &config->sharding, &sizes, err) != 0)
         return -1;
+    model_digest(&model, sha256);
+    struct err reason;
+    if (was && known_models_check(config->model, was, sha256, &reason) != 0)
+        return err_set(err, "%.300s was made with another model: %.700s", path, reason.text);
     if (sizes.kv_bytes_per_token == kv && sizes.snapshot_bytes == snapshot)
         return 0;
     return err_set(
@@ -156,6 +165,18 @@ static void print_memory(const struct result *result, struct text *out)
     sheet_count("of them, only for the split", result->cache.split_evictions, out);
 }
 
+/* Where snapshots could lie, if not simply where they were asked for. */
+static void print_grid(const struct result *result, struct text *out)
+{
+    const struct config *config = &result->config;
+    if (result->snapshot_grid_tokens > 0)
+        sheet_count("fixed: at multiples of, tokens", result->snapshot_grid_tokens, out);
+    if (result->grains.end == 0 || (config->snapshot_grain == 0 && config->match_unit == 0))
+        return;
+    sheet_count("ends: at multiples of, tokens", result->grains.end, out);
+    sheet_count("others: at multiples of, tokens", result->grains.interior, out);
+}
+
 static void print_table(const struct result *result, const struct workload *workload,
                         struct text *out)
 {
@@ -174,6 +195,7 @@ static void print_table(const struct result *result, const struct workload *work
     sheet_count("requests that could not be stored", result->cache.uncached_requests, out);
     sheet_count("snapshots taken", result->cache.snapshots_taken, out);
     sheet_count("snapshots evicted", result->cache.snapshots_evicted, out);
+    print_grid(result, out);
     print_memory(result, out);
 }
 
@@ -228,6 +250,8 @@ static int run_and_print(const struct config *config, const struct run_flags *fl
         status = say(EXIT_FAILED, "%s", err.text);
     else
         status = print_result(&out);
+    if (status == EXIT_GOOD)
+        hints_say(&result, load);
 out:
     result_close(&result);
     text_close(&rows.requests);

@@ -14,6 +14,7 @@
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
 #include "tools/snapsim/journal.h"
+#include "tools/snapsim/known_models.h"
 #include "tools/snapsim/limits.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/shared_loads.h"
@@ -35,7 +36,8 @@ struct crew {
     const struct sweep *sweep;
     struct shared_loads *loads;
     struct limits_memo *limits;
-    const size_t *todo; /* the cells to run, in order */
+    const struct known_models *models; /* as the identity has them */
+    const size_t *todo;                /* the cells to run, in order */
     size_t todo_count;
     uint64_t identity;
     atomic_size_t next; /* index into todo */
@@ -76,6 +78,15 @@ static void write_sweep_object(const struct crew *crew, size_t cell, struct json
         json_add_string(object, "label", crew->sweep->cells[cell].label);
 }
 
+/* The sweep's identity is of the models as they were when it began. */
+static int check_model(const struct crew *crew, const struct sweep_cell *cell,
+                       const struct result *result, struct err *err)
+{
+    const char *name = cell->config.model;
+    return known_models_check(name, known_models_sha256(crew->models, name), result->model_sha256,
+                              err);
+}
+
 /* Runs one cell and makes its line; false if the cell failed (the line then says why). */
 static bool run_cell(const struct crew *crew, size_t index, struct text *line, struct err *err)
 {
@@ -88,6 +99,7 @@ static bool run_cell(const struct crew *crew, size_t index, struct text *line, s
         shared_loads_take(crew->loads, index, &load, err) == 0 &&
         replay_config(&result, &cell->config, load.workload, load.schedule, &snapsim_plugins, NULL,
                       NULL, err) == 0 &&
+        check_model(crew, cell, &result, err) == 0 &&
         (!crew->sweep->with_limits || limits_memo_find(crew->limits, &limits, &cell->config, &load,
                                                        crew->loads->of_cell[index], err) == 0);
     if (good) {
@@ -104,8 +116,7 @@ static bool run_cell(const struct crew *crew, size_t index, struct text *line, s
     write_sweep_object(crew, index, top);
     json_print(top, false, line);
     json_close(top);
-    if (good)
-        result_close(&result);
+    result_close(&result); /* a run can be good and its limits fail */
     shared_loads_drop(crew->loads, index);
     return good;
 }
@@ -167,9 +178,10 @@ static void run_crew(struct crew *crew, size_t threads)
     free(handles);
 }
 
-/* Two sweeps with this in common give the same lines: all settings, and the content of all traces.
- */
-static uint64_t identity_of(const struct sweep *sweep, const struct shared_loads *loads)
+/* Two sweeps with this in common give the same lines: all settings, and the content of all traces
+ * and models. */
+static uint64_t identity_of(const struct sweep *sweep, const struct shared_loads *loads,
+                            const struct known_models *models)
 {
     uint64_t digest = DIGEST_START;
     if (sweep->with_limits)
@@ -180,7 +192,8 @@ static uint64_t identity_of(const struct sweep *sweep, const struct shared_loads
         config_write(&sweep->cells[i].config, object);
         json_print(object, false, &text);
         json_close(object);
-        text_printf(&text, " %s %s", shared_loads_sha256(loads, i),
+        text_printf(&text, " %s %s %s", shared_loads_sha256(loads, i),
+                    known_models_sha256(models, sweep->cells[i].config.model),
                     sweep->cells[i].label ? sweep->cells[i].label : "");
         digest = digest_bytes(digest, text.data, text.length);
         text_close(&text);
@@ -371,19 +384,25 @@ static bool is_of_sweep(const char *target, const char *line, uint64_t identity)
 }
 
 /* A results file that --resume finds finished must be of this sweep. */
-static int check_complete(const char *target, uint64_t identity)
+static int check_complete(const struct crew *crew, const char *target)
 {
-    struct err err;
+    struct err err, reason;
     struct trace_lines *lines = NULL;
     char *line = NULL;
     size_t length = 0;
-    int more = lines_open_file(&lines, target, &err);
+    int more = lines_open_file(&lines, target, &err), changed = 0;
     if (more == 0)
         more = lines_next(lines, &line, &length, &err);
     int status = EXIT_GOOD;
+    bool same = more == 1 && is_of_sweep(target, line, crew->identity);
+    while (more == 1 && !same &&
+           (changed = known_models_check_line(crew->models, line, &reason)) == 0)
+        more = lines_next(lines, &line, &length, &err);
     if (more < 0)
         status = say(EXIT_FAILED, "%s", err.text);
-    else if (more == 0 || !is_of_sweep(target, line, identity))
+    else if (changed != 0)
+        status = say(EXIT_FAILED, "'%s': %s; --force starts anew", target, reason.text);
+    else if (!same)
         status = say(EXIT_FAILED, "'%s' is of another sweep; --force starts anew", target);
     else
         say(EXIT_GOOD, "'%s' is complete", target);
@@ -402,15 +421,15 @@ static int sweep(struct crew *crew, const struct sweep_flags *flags, size_t thre
     int status = EXIT_GOOD;
     uint64_t journal_identity = digest_bytes(digest_u64(crew->identity, part << 32 | parts),
                                              snapsim_version, strlen(snapsim_version));
-    if (!flags->dry_run &&
-        (target_path(&target, flags->output, &err) != 0 ||
-         journal_open(&crew->journal, target, journal_identity, crew->sweep->cell_count,
-                      flags->resume, flags->force, &complete, &err) != 0)) {
+    if (!flags->dry_run && (target_path(&target, flags->output, &err) != 0 ||
+                            journal_open(&crew->journal, target, journal_identity, crew->models,
+                                         crew->sweep->cell_count, flags->resume, flags->force,
+                                         &complete, &err) != 0)) {
         status = say(EXIT_FAILED, "%s", err.text);
         goto out;
     }
     if (complete) {
-        status = check_complete(target, crew->identity);
+        status = check_complete(crew, target);
         goto out;
     }
     todo = choose_cells(crew->sweep, crew->journal, part, parts, &crew->todo_count);
@@ -487,9 +506,12 @@ int cmd_sweep(int argc, char **argv)
     shared_loads_open(&loads, &cells, flags.trace_dir);
     struct limits_memo limits;
     limits_memo_open(&limits);
-    struct crew crew = {.sweep = &cells, .loads = &loads, .limits = &limits};
-    crew.identity = identity_of(&cells, &loads);
+    struct known_models models;
+    known_models_open(&models, &cells);
+    struct crew crew = {.sweep = &cells, .loads = &loads, .limits = &limits, .models = &models};
+    crew.identity = identity_of(&cells, &loads, &models);
     int status = sweep(&crew, &flags, (size_t)threads, part, parts);
+    known_models_close(&models);
     limits_memo_close(&limits);
     shared_loads_close(&loads);
     sweep_close(&cells);

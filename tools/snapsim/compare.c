@@ -79,14 +79,15 @@ static const struct tolerance *find_tolerance(const struct compare *compare, con
 
 struct side {
     const struct results *results;
+    bool says_models;        /* both sides give the digest of the model in each result */
     struct column *settings; /* a setting that only the other side has is told by its keys */
     size_t setting_count;
     char **signatures;
     size_t *partner; /* for each row, the row of the other side, or NO_ROW */
 };
 
-/* All settings, and the trace's digest, as one text. Loose: without what a failed cell does not
- * know. */
+/* All settings, and the digests of trace and model, as one text. Loose: without what a failed cell
+ * does not know. */
 static char *cell_signature(const struct side *side, const struct results_row *row, bool loose)
 {
     struct text text = {0};
@@ -102,6 +103,9 @@ static char *cell_signature(const struct side *side, const struct results_row *r
     const char *sha256 = trace ? json_string(json_get(trace, "sha256")) : NULL;
     if (!loose)
         text_printf(&text, "trace=%s", sha256 ? sha256 : "");
+    const char *model = results_model(row, "sha256");
+    if (!loose && side->says_models)
+        text_printf(&text, "\x1fmodel=%s", model ? model : "");
     return text.data;
 }
 
@@ -237,6 +241,8 @@ static void match(struct compare *compare)
     struct side base, now;
     side_open(&base, &compare->base);
     side_open(&now, &compare->now);
+    base.says_models = now.says_models =
+        results_say_models(&compare->base) && results_say_models(&compare->now);
     compare->cells = mem_array(compare->base.count + compare->now.count, sizeof *compare->cells);
     side_sign(&base, false);
     side_sign(&now, false);
@@ -521,6 +527,21 @@ void compare_close(struct compare *compare)
     *compare = (struct compare){0};
 }
 
+/* The other side's model of that name, if it is of another content. */
+static void add_other_model(const struct results *others, const struct results_row *row,
+                            struct text *out)
+{
+    const char *name = results_model(row, "name"), *here = results_model(row, "sha256");
+    for (size_t i = 0; name && here && i < others->count; i++) {
+        const char *its_name = results_model(&others->rows[i], "name");
+        const char *there = results_model(&others->rows[i], "sha256");
+        if (!its_name || !there || strcmp(its_name, name) != 0 || strcmp(there, here) == 0)
+            continue;
+        text_printf(out, " (model '%s' of sha256 %s, there %s)", name, here, there);
+        return;
+    }
+}
+
 static void add_setting(const struct column *column, const struct results_row *row, size_t start,
                         struct text *out)
 {
@@ -548,15 +569,17 @@ static void add_strangers(const struct compare *compare, const struct compare_ce
 void compare_name(const struct compare *compare, const struct compare_cell *cell, struct text *out)
 {
     const struct results_row *row = cell->base ? cell->base : cell->now;
+    const struct json *trace = row->part[RESULTS_TRACE];
+    const char *name = trace ? json_string(json_get(trace, "name")) : NULL;
+    bool has_partner = cell->base && cell->now;
     size_t start = out->length;
     text_add(out, "", 0);
     for (size_t i = 0; i < compare->named_count; i++)
         add_setting(&compare->named[i], row, start, out);
-    if (!cell->base || !cell->now)
+    if (!has_partner)
         add_strangers(compare, cell, start, out);
-    if (out->length > start)
-        return;
-    const struct json *trace = row->part[RESULTS_TRACE];
-    const char *name = trace ? json_string(json_get(trace, "name")) : NULL;
-    text_printf(out, "%s", name ? name : "the only cell");
+    if (out->length == start)
+        text_printf(out, "%s", name ? name : "the only cell");
+    if (!has_partner)
+        add_other_model(cell->base ? &compare->now : &compare->base, row, out);
 }

@@ -1,6 +1,7 @@
 /* compare.h - two sets of results, cell by cell: what moved.
  *
- * Cells are the same if all settings are, and the trace's digest: whatever the program's version,
+ * Cells are the same if all settings are, and the digests of trace and model (where both sides say
+ * that): whatever the program's version,
  * the number of threads, the order of lines or the form of a plug-in's text. A setting that one
  * side does not have yet is at its default. A cell that failed says less about itself (its "auto"
  * is not resolved, its trace may be unknown), so it is found by what it does say.

@@ -53,9 +53,32 @@ static bool take_line(struct journal *journal, const char *start, const char *en
     return true;
 }
 
+/* Why a journal is of another identity: a model that changed, if its lines say so. */
+static int refuse(const struct journal *journal, const char *lines,
+                  const struct known_models *models, struct err *err)
+{
+    struct err reason;
+    for (const char *at = lines; at && *at;) {
+        const char *end = strchr(at, '\n');
+        const char *object = strchr(at, '{');
+        char *line =
+            object && end && object < end ? mem_strndup(object, (size_t)(end - object)) : NULL;
+        int same = line ? known_models_check_line(models, line, &reason) : 0;
+        free(line);
+        if (same != 0)
+            return err_set(err, "'%.300s': %.600s; --force starts anew", journal->path,
+                           reason.text);
+        at = end ? end + 1 : NULL;
+    }
+    return err_set(
+        err, "'%s' is of another sweep, trace, model or version of snapsim; --force starts anew",
+        journal->path);
+}
+
 /* Reads what an earlier process left; *good is the length of the undamaged part, 0 if a crash cut
  * off the header. */
-static int take_journal(struct journal *journal, uint64_t identity, off_t *good, struct err *err)
+static int take_journal(struct journal *journal, uint64_t identity,
+                        const struct known_models *models, off_t *good, struct err *err)
 {
     struct text content = {0};
     char header[80];
@@ -64,10 +87,9 @@ static int take_journal(struct journal *journal, uint64_t identity, off_t *good,
     size_t length = (size_t)snprintf(header, sizeof header, HEADER, identity, journal->cells);
     size_t there = content.length < length ? content.length : length;
     if (memcmp(content.data, header, there) != 0) {
+        int refused = refuse(journal, content.data, models, err);
         text_close(&content);
-        return err_set(err,
-                       "'%s' is of another sweep, trace or version of snapsim; --force starts anew",
-                       journal->path);
+        return refused;
     }
     const char *at = content.data + (there == length ? length : 0);
     const char *newline = NULL;
@@ -97,8 +119,8 @@ static int write_all(struct journal *journal, const char *bytes, size_t length, 
     return 0;
 }
 
-static int open_file(struct journal *journal, uint64_t identity, bool resume, bool force,
-                     bool *complete, struct err *err)
+static int open_file(struct journal *journal, uint64_t identity, const struct known_models *models,
+                     bool resume, bool force, bool *complete, struct err *err)
 {
     bool there = exists(journal->path);
     *complete = resume && !there && exists(journal->target);
@@ -108,7 +130,7 @@ static int open_file(struct journal *journal, uint64_t identity, bool resume, bo
         return err_set(err, "'%s' exists; --resume goes on with it, --force starts anew",
                        there ? journal->path : journal->target);
     off_t good = 0;
-    if (resume && there && take_journal(journal, identity, &good, err) != 0)
+    if (resume && there && take_journal(journal, identity, models, &good, err) != 0)
         return -1;
     journal->file = open(journal->path, O_WRONLY | O_CREAT | O_APPEND, 0666);
     if (journal->file < 0)
@@ -123,8 +145,9 @@ static int open_file(struct journal *journal, uint64_t identity, bool resume, bo
     return write_all(journal, header, (size_t)length, err);
 }
 
-int journal_open(struct journal **out, const char *target, uint64_t identity, size_t cells,
-                 bool resume, bool force, bool *complete, struct err *err)
+int journal_open(struct journal **out, const char *target, uint64_t identity,
+                 const struct known_models *models, size_t cells, bool resume, bool force,
+                 bool *complete, struct err *err)
 {
     struct journal *journal = mem_zalloc(sizeof *journal);
     journal->file = -1;
@@ -138,7 +161,7 @@ int journal_open(struct journal **out, const char *target, uint64_t identity, si
     text_printf(&path, "%s.journal", target);
     journal->target = mem_strdup(target);
     journal->path = path.data;
-    if (open_file(journal, identity, resume, force, complete, err) == 0)
+    if (open_file(journal, identity, models, resume, force, complete, err) == 0)
         return 0;
     journal_close(journal);
     *out = NULL;

@@ -12,15 +12,18 @@
 #include <stdint.h>
 
 #include "sim/core/err.h"
+#include "tools/snapsim/known_models.h"
 
 struct journal;
 
-/* cells: how many the whole sweep has. identity: of the sweep, the traces and the program; a
- * journal of another identity is refused. resume: go on with what is there; without it, neither
+/* cells: how many the whole sweep has. identity: of the sweep, the traces, the models and
+ * the program; a journal of another identity is refused, with the model that changed if its lines
+ * say so. resume: go on with what is there; without it, neither
  * the target nor a journal may exist, unless force is set, which starts anew. target NULL: keep
  * lines in memory only. *complete is set if the target is there already (resume only). */
-int journal_open(struct journal **out, const char *target, uint64_t identity, size_t cells,
-                 bool resume, bool force, bool *complete, struct err *err) MUST_CHECK;
+int journal_open(struct journal **out, const char *target, uint64_t identity,
+                 const struct known_models *models, size_t cells, bool resume, bool force,
+                 bool *complete, struct err *err) MUST_CHECK;
 
 bool journal_has(const struct journal *journal, size_t cell);
 

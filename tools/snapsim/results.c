@@ -234,6 +234,20 @@ void results_keep(struct results *results, const bool *keep)
     results->count = kept;
 }
 
+const char *results_model(const struct results_row *row, const char *key)
+{
+    const struct json *model = row->part[RESULTS_MODEL];
+    return model ? json_string(json_get(model, key)) : NULL;
+}
+
+bool results_say_models(const struct results *results)
+{
+    for (size_t i = 0; i < results->count; i++)
+        if (!results->rows[i].error && !results_model(&results->rows[i], "sha256"))
+            return false;
+    return true;
+}
+
 void results_close(struct results *results)
 {
     for (size_t i = 0; i < results->count; i++)

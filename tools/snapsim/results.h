@@ -60,6 +60,12 @@ int results_find(const char *path, char **out, struct err *err) MUST_CHECK;
 /* Drops rows: keep[i] says whether row i stays. */
 void results_keep(struct results *results, const bool *keep);
 
+/* A text of a row's `model`, or NULL. */
+const char *results_model(const struct results_row *row, const char *key);
+
+/* Whether each result gives the digest of its model; older programs gave none. */
+bool results_say_models(const struct results *results);
+
 void results_close(struct results *results);
 
 #endif
