@@ -34,20 +34,25 @@ static void observe(void *user, const struct request_result *one)
     halves->advice->half_prompt_tokens[which] += one->prompt_tokens;
 }
 
-int advise_try(struct advice *out, const struct config *config, const struct load *load,
-               struct err *err)
+int advise_try(struct advice *out, const struct config *config, struct models *models,
+               const struct load *load, struct err *err)
 {
-    struct result result;
+    struct setup setup;
+    struct result result = {0};
     *out = (struct advice){0};
     struct halves halves = {.advice = out, .half = load->schedule->count / 2};
-    if (replay_config(&result, config, load->workload, load->schedule, &snapsim_plugins, observe,
-                      &halves, err) != 0)
-        return -1;
+    int failed = setup_open(&setup, config, &snapsim_plugins, models, err);
+    if (failed == 0)
+        failed = replay_run(&result, &setup, load->workload, load->schedule, observe, &halves, err);
+    setup_close(&setup);
+    if (failed)
+        goto out;
     config_copy(&out->config, config);
     out->hit_tokens = result.sum.hit_tokens;
     out->prompt_tokens = result.prompt_tokens;
+out:
     result_close(&result);
-    return 0;
+    return failed;
 }
 
 /* A placement as its parts. */
@@ -232,8 +237,8 @@ static void *work(void *user)
         if (at >= round->count)
             return NULL;
         struct err ignored; /* a neighbour that cannot be run is no neighbour */
-        round->good[at] = advise_try(&round->results[at], &round->configs[at], round->advise->load,
-                                     &ignored) == 0;
+        round->good[at] = advise_try(&round->results[at], &round->configs[at],
+                                     round->advise->models, round->advise->load, &ignored) == 0;
     }
 }
 
@@ -284,7 +289,7 @@ int advise_search(struct advise *advise, const struct config *start, struct err 
     struct advice first;
     if (!is_new(advise, start))
         return err_set(err, "no setting may be tried");
-    if (advise_try(&first, start, advise->load, err) != 0)
+    if (advise_try(&first, start, advise->models, advise->load, err) != 0)
         return -1;
     remember(advise, &first);
     size_t best = 0;

@@ -20,7 +20,8 @@ struct advice {
 
 struct advise {
     const struct load *load;
-    struct advice *tried; /* the first one is the setting that the search started from */
+    struct models *models; /* borrowed, with the start's model in it */
+    struct advice *tried;  /* the first one is the setting that the search started from */
     size_t count, capacity;
     char **known; /* keys of all settings that were run, with those that failed */
     size_t known_count, known_capacity;
@@ -34,7 +35,7 @@ int advise_search(struct advise *advise, const struct config *start, struct err 
 void advise_close(struct advise *advise);
 
 /* Runs one setting on a load. */
-int advise_try(struct advice *out, const struct config *config, const struct load *load,
-               struct err *err) MUST_CHECK;
+int advise_try(struct advice *out, const struct config *config, struct models *models,
+               const struct load *load, struct err *err) MUST_CHECK;
 
 #endif

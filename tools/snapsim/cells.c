@@ -222,18 +222,32 @@ static char *names_of_varied(const struct key_list *keys)
     return names.data;
 }
 
+/* Each model is read once, here: all cells see one content, however long the sweep runs. One that
+ * cannot be read fails the cells that name it. */
+static void read_models(struct sweep *sweep)
+{
+    const struct model_content *ignored = NULL;
+    struct err reason;
+    for (size_t i = 0; i < sweep->cell_count; i++)
+        if (models_find(sweep->models, sweep->cells[i].config.model, &ignored, &reason) != 0)
+            continue;
+}
+
 static int read_sweep(struct reader *reader)
 {
     if (read_top(reader) != 0)
         return -1;
     reader->source.sweep->varied = names_of_varied(&reader->keys);
     default_trace(reader);
-    return read_exclusions(reader) == 0 ? read_cells(reader) : -1;
+    if (read_exclusions(reader) != 0 || read_cells(reader) != 0)
+        return -1;
+    read_models(reader->source.sweep);
+    return 0;
 }
 
 int sweep_open(struct sweep *out, const char *path, struct err *err)
 {
-    *out = (struct sweep){.name = mem_strdup("sweep")};
+    *out = (struct sweep){.name = mem_strdup("sweep"), .models = mem_zalloc(sizeof *out->models)};
     struct json_document document = {0};
     struct reader reader = {.source = {.document = &document, .sweep = out, .err = err}};
     int result = json_open_file(&document, path, err);
@@ -259,6 +273,8 @@ void sweep_close(struct sweep *sweep)
     }
     free(sweep->traces);
     free(sweep->cells);
+    models_close(sweep->models);
+    free(sweep->models);
     free(sweep->name);
     free(sweep->varied);
     *sweep = (struct sweep){0};

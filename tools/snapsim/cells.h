@@ -19,7 +19,7 @@
 #ifndef SNAPSIM_CELLS_H
 #define SNAPSIM_CELLS_H
 
-#include "sim/engine/config.h"
+#include "sim/engine/setup.h"
 #include "traces/synth.h"
 
 #define CELLS_MAX 10000000u /* of a sweep */
@@ -43,8 +43,9 @@ struct sweep {
     size_t trace_count;
     struct sweep_cell *cells;
     size_t cell_count;
-    bool with_limits; /* "bound" */
-    char *varied;     /* names of the settings that have several values, with spaces between */
+    struct models *models; /* of all cells, read when the sweep was opened */
+    bool with_limits;      /* "bound" */
+    char *varied;          /* names of the settings that have several values, with spaces between */
 };
 
 /* err: "file:line: ..." */

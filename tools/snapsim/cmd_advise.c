@@ -8,7 +8,6 @@
 #include "sim/core/units.h"
 #include "tools/snapsim/advise.h"
 #include "tools/snapsim/options.h"
-#include "tools/snapsim/settings.h"
 
 #define SEEDS 3 /* arrivals, or a generated load, drawn anew to see whether a gain is luck */
 #define FINALISTS_MAX 20
@@ -24,6 +23,7 @@ struct finalist {
 struct subject {
     const char *trace, *trace_format; /* NULL: a generated load; by the content */
     const struct config *config;
+    struct models *models;
 };
 
 /* The subject with several seeds, or with one if a seed changes nothing, as with recorded starts.
@@ -68,11 +68,11 @@ static size_t choose_finalists(const struct advise *advise, struct finalist *fin
     return found;
 }
 
-static int hit_percent(double *out, const struct config *config, const struct load *load,
-                       struct err *err)
+static int hit_percent(double *out, const struct config *config, struct models *models,
+                       const struct load *load, struct err *err)
 {
     struct advice there;
-    if (advise_try(&there, config, load, err) != 0)
+    if (advise_try(&there, config, models, load, err) != 0)
         return -1;
     *out = percent(there.hit_tokens, there.prompt_tokens);
     config_close(&there.config);
@@ -90,7 +90,7 @@ static int judge(struct finalist *one, const struct advise *advise, const struct
                             percent(usual->half_hit_tokens[i], usual->half_prompt_tokens[i]);
     for (size_t i = 1; i < seeds->count; i++) {
         double there = 0;
-        if (hit_percent(&there, &mine->config, &seeds->loads[i], err) != 0)
+        if (hit_percent(&there, &mine->config, advise->models, &seeds->loads[i], err) != 0)
             return -1;
         one->gain[i] = there - seeds->usual[i];
     }
@@ -262,7 +262,8 @@ static int judge_all(struct finalist *finalists, size_t count, const struct advi
                      struct seeds *seeds, struct err *err)
 {
     for (size_t i = 1; i < seeds->count && count > 0; i++)
-        if (hit_percent(&seeds->usual[i], &advise->tried[0].config, &seeds->loads[i], err) != 0)
+        if (hit_percent(&seeds->usual[i], &advise->tried[0].config, advise->models,
+                        &seeds->loads[i], err) != 0)
             return -1;
     for (size_t i = 0; i < count; i++)
         if (judge(&finalists[i], advise, seeds, err) != 0)
@@ -277,7 +278,8 @@ static int advise_and_print(const struct subject *subject, bool as_json, size_t 
     struct seeds seeds = {0};
     struct finalist best[FINALISTS_MAX];
     struct text out = {0};
-    struct advise advise = {.load = &seeds.loads[0], .threads = threads, .most = most};
+    struct advise advise = {
+        .load = &seeds.loads[0], .models = subject->models, .threads = threads, .most = most};
     int status = EXIT_FAILED;
     bool failed = true; /* and err says why */
     if (open_seeds(&seeds, subject, &err) != 0 ||
@@ -329,6 +331,7 @@ int cmd_advise(int argc, char **argv)
          NULL},
         {NULL, NULL, NULL, NULL, NULL}};
     struct config config;
+    struct models models = {0};
     config_open(&config);
     struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
     struct err err;
@@ -342,13 +345,15 @@ int cmd_advise(int argc, char **argv)
     else if (options_parse_count(threads, "-j", 1024, &counts[0], &err) != 0 ||
              options_parse_count(most, "--tries", 1000000, &counts[1], &err) != 0 ||
              options_parse_count(show, "--show", FINALISTS_MAX, &counts[2], &err) != 0 ||
-             options_parse_json(format, &as_json, &err) != 0 || settings_check(&config, &err) != 0)
+             options_parse_json(format, &as_json, &err) != 0 ||
+             setup_check(&config, &snapsim_plugins, &models, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else {
-        const struct subject subject = {trace, trace_format, &config};
+        const struct subject subject = {trace, trace_format, &config, &models};
         status = advise_and_print(&subject, as_json, (size_t)counts[0], (size_t)counts[1],
                                   (size_t)counts[2]);
     }
+    models_close(&models);
     config_close(&config);
     return status;
 }

@@ -4,7 +4,6 @@
 
 #include "tools/snapsim/limits.h"
 #include "tools/snapsim/options.h"
-#include "tools/snapsim/settings.h"
 #include "tools/snapsim/sheet.h"
 #include "tools/snapsim/snapsim.h"
 
@@ -60,7 +59,7 @@ static void print_json(const struct result *setting, const struct limits *limits
     json_close(top);
 }
 
-static int find_and_print(const struct config *config, const struct load *load, uint64_t steps,
+static int find_and_print(const struct setup *setup, const struct load *load, uint64_t steps,
                           bool as_json)
 {
     struct err err;
@@ -68,9 +67,8 @@ static int find_and_print(const struct config *config, const struct load *load, 
     struct result setting;
     struct limits limits;
     int status = EXIT_GOOD;
-    if (replay_config(&setting, config, load->workload, load->schedule, &snapsim_plugins, NULL,
-                      NULL, &err) != 0 ||
-        limits_find(&limits, config, load, steps, &err) != 0) {
+    if (replay_run(&setting, setup, load->workload, load->schedule, NULL, NULL, &err) != 0 ||
+        limits_find(&limits, &setup->config, load, steps, &err) != 0) {
         status = say(EXIT_FAILED, "%s", err.text);
     } else {
         if (limits.feasible_tokens < setting.sum.hit_tokens) /* then the setting shows more */
@@ -95,6 +93,8 @@ int cmd_bound(int argc, char **argv)
          NULL},
         {NULL, NULL, NULL, NULL, NULL}};
     struct config config;
+    struct models models = {0};
+    struct setup setup = {0};
     config_open(&config);
     struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
     struct err err;
@@ -109,13 +109,15 @@ int cmd_bound(int argc, char **argv)
     else if (options_parse_json(format, &as_json, &err) != 0 ||
              (steps_text &&
               options_parse_count(steps_text, "--steps", STEPS_MOST, &steps, &err) != 0) ||
-             settings_check(&config, &err) != 0)
+             setup_open(&setup, &config, &snapsim_plugins, &models, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (load_open(&load, trace, trace_format, &config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else
-        status = find_and_print(&config, &load, steps, as_json);
+        status = find_and_print(&setup, &load, steps, as_json);
     load_close(&load);
+    setup_close(&setup);
+    models_close(&models);
     config_close(&config);
     return status;
 }

@@ -11,7 +11,6 @@
 #include "tools/snapsim/figure.h"
 #include "tools/snapsim/load.h"
 #include "tools/snapsim/options.h"
-#include "tools/snapsim/settings.h"
 #include "tools/snapsim/snapsim.h"
 
 #define SECOND_NS 1000000000u
@@ -124,7 +123,7 @@ int cmd_reuse(int argc, char **argv)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (options.help)
         help(table);
-    else if (settings_check(&config, &err) != 0)
+    else if (arrival_check(config.arrival, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (load_open(&load, trace, trace_format, &config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);

@@ -10,7 +10,6 @@
 #include "tools/snapsim/known_models.h"
 #include "tools/snapsim/load.h"
 #include "tools/snapsim/options.h"
-#include "tools/snapsim/settings.h"
 #include "tools/snapsim/sheet.h"
 #include "tools/snapsim/snapsim.h"
 #include "traces/synth.h"
@@ -54,22 +53,20 @@ struct origin {
 /* A model's name may be that of a file, which may have changed since the result was made. Results
  * of older programs say its sizes only. */
 static int check_model(const struct config *config, const struct json *recorded, const char *path,
-                       struct err *err)
+                       struct models *models, struct err *err)
 {
-    struct model model;
+    const struct model_content *content = NULL;
     struct model_sizes sizes;
-    char sha256[SHA256_TEXT];
     uint64_t kv = 0, snapshot = 0;
     const char *was = recorded ? json_string(json_get(recorded, "sha256")) : NULL;
     if (!recorded || json_u64(json_get(recorded, "kv_bytes_per_token"), &kv) != 0 ||
         json_u64(json_get(recorded, "snapshot_bytes"), &snapshot) != 0)
         return 0;
-    if (model_load(&model, config->model, err) != 0 ||
-        model_sizes(&model, &config->sharding, &sizes, err) != 0)
+    if (models_find(models, config->model, &content, err) != 0 ||
+        model_sizes(&content->model, &config->sharding, &sizes, err) != 0)
         return -1;
-    model_digest(&model, sha256);
     struct err reason;
-    if (was && known_models_check(config->model, was, sha256, &reason) != 0)
+    if (was && known_models_check(config->model, was, content->sha256, &reason) != 0)
         return err_set(err, "%.300s was made with another model: %.700s", path, reason.text);
     if (sizes.kv_bytes_per_token == kv && sizes.snapshot_bytes == snapshot)
         return 0;
@@ -83,7 +80,7 @@ static int check_model(const struct config *config, const struct json *recorded,
 /* The `config` of a result, or an object of settings alone. A whole result also names the trace
  * that it is about, by its digest. */
 static int read_config(struct config *config, const char *path, struct origin *origin,
-                       struct err *err)
+                       struct models *models, struct err *err)
 {
     struct json_document document;
     if (json_open_file(&document, path, err) != 0)
@@ -99,7 +96,7 @@ static int read_config(struct config *config, const char *path, struct origin *o
         origin->generated = mem_strdup(name);
     int result = config_read(config, &document, inner ? inner : top, err);
     if (result == 0 && inner)
-        result = check_model(config, json_get(top, "model"), path, err);
+        result = check_model(config, json_get(top, "model"), path, models, err);
     json_close_document(&document);
     return result;
 }
@@ -224,7 +221,7 @@ static int write_rows(const char *path, const struct text *rows, struct err *err
     return path ? text_write_file(path, rows->data, rows->length, err) : 0;
 }
 
-static int run_and_print(const struct config *config, const struct run_flags *flags,
+static int run_and_print(const struct setup *setup, const struct run_flags *flags,
                          const struct load *load)
 {
     struct err err;
@@ -234,8 +231,8 @@ static int run_and_print(const struct config *config, const struct run_flags *fl
     text_printf(&rows.requests, "%s", per_request_header);
     text_printf(&rows.timeline, "%s\n", figure_timeline_columns);
     int status = EXIT_GOOD;
-    if (replay_config(&result, config, load->workload, load->schedule, &snapsim_plugins,
-                      flags->per_request || flags->timeline ? observe : NULL, &rows, &err) != 0) {
+    if (replay_run(&result, setup, load->workload, load->schedule,
+                   flags->per_request || flags->timeline ? observe : NULL, &rows, &err) != 0) {
         status = say(EXIT_FAILED, "%s", err.text);
         goto out;
     }
@@ -262,13 +259,13 @@ out:
 
 /* Two passes over the command line: what --config says comes first, options change it. */
 static int parse(struct options *options, struct run_flags *flags, int argc, char **argv,
-                 struct origin *origin, struct err *err)
+                 struct origin *origin, struct models *models, struct err *err)
 {
     if (options_parse(options, argc, argv, err) != 0)
         return EXIT_USAGE;
     if (options->help || flags->config_path == NULL)
         return EXIT_GOOD;
-    if (read_config(options->config, flags->config_path, origin, err) != 0)
+    if (read_config(options->config, flags->config_path, origin, models, err) != 0)
         return EXIT_FAILED;
     options->count = 0;
     return options_parse(options, argc, argv, err) == 0 ? EXIT_GOOD : EXIT_USAGE;
@@ -295,7 +292,9 @@ int cmd_run(int argc, char **argv)
     struct err err;
     struct origin origin = {"", NULL};
     struct load load = {0};
-    int status = parse(&options, &flags, argc, argv, &origin, &err);
+    struct models models = {0};
+    struct setup setup = {0};
+    int status = parse(&options, &flags, argc, argv, &origin, &models, &err);
     if (trace == NULL)
         trace = origin.generated;
     if (status != EXIT_GOOD)
@@ -307,7 +306,7 @@ int cmd_run(int argc, char **argv)
             say(EXIT_USAGE, "--per-request and --timeline: two files were expected, found '%s'",
                 flags.timeline);
     else if (options_parse_choice(format, "--format", formats, &flags.format, &err) != 0 ||
-             settings_check(&config, &err) != 0)
+             setup_open(&setup, &config, &snapsim_plugins, &models, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (load_open(&load, trace, flags.trace_format, &config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
@@ -315,8 +314,10 @@ int cmd_run(int argc, char **argv)
         status = say(EXIT_FAILED, "%s was made from another trace: sha256 %s expected, found %s",
                      flags.config_path, origin.sha256, load.workload->sha256);
     else
-        status = run_and_print(&config, &flags, &load);
+        status = run_and_print(&setup, &flags, &load);
     load_close(&load);
+    setup_close(&setup);
+    models_close(&models);
     config_close(&config);
     free(origin.generated);
     return status;

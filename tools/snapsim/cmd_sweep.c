@@ -78,13 +78,15 @@ static void write_sweep_object(const struct crew *crew, size_t cell, struct json
         json_add_string(object, "label", crew->sweep->cells[cell].label);
 }
 
-/* The sweep's identity is of the models as they were when it began. */
-static int check_model(const struct crew *crew, const struct sweep_cell *cell,
-                       const struct result *result, struct err *err)
+static int run_setup(struct result *result, const struct sweep_cell *cell, struct models *models,
+                     const struct load *load, struct err *err)
 {
-    const char *name = cell->config.model;
-    return known_models_check(name, known_models_sha256(crew->models, name), result->model_sha256,
-                              err);
+    struct setup setup;
+    int failed = setup_open(&setup, &cell->config, &snapsim_plugins, models, err);
+    if (failed == 0)
+        failed = replay_run(result, &setup, load->workload, load->schedule, NULL, NULL, err);
+    setup_close(&setup);
+    return failed;
 }
 
 /* Runs one cell and makes its line; false if the cell failed (the line then says why). */
@@ -97,9 +99,7 @@ static bool run_cell(const struct crew *crew, size_t index, struct text *line, s
     struct limits limits;
     bool good =
         shared_loads_take(crew->loads, index, &load, err) == 0 &&
-        replay_config(&result, &cell->config, load.workload, load.schedule, &snapsim_plugins, NULL,
-                      NULL, err) == 0 &&
-        check_model(crew, cell, &result, err) == 0 &&
+        run_setup(&result, cell, crew->sweep->models, &load, err) == 0 &&
         (!crew->sweep->with_limits || limits_memo_find(crew->limits, &limits, &cell->config, &load,
                                                        crew->loads->of_cell[index], err) == 0);
     if (good) {

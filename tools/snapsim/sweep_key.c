@@ -1,4 +1,5 @@
 #include "tools/snapsim/sweep_key.h"
+#include "tools/snapsim/snapsim.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -8,7 +9,6 @@
 
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
-#include "tools/snapsim/settings.h"
 
 #define VALUES_MAX 1000000u
 #define NO_TRACE SIZE_MAX
@@ -108,7 +108,7 @@ static int read_trace_value(struct sweep_key *key, struct sweep_source *source,
 
 /* ---- settings ---- */
 
-/* Whether a setting names something that settings_check knows. Numbers are not checked alone: a tp
+/* Whether a setting names something that exists. Numbers are not checked alone: a tp
  * may be right for the model that the file names, and wrong for the default one. */
 static bool is_name(const struct param *entry)
 {
@@ -129,7 +129,8 @@ static int read_scalar(struct sweep_key *key, const struct sweep_source *source,
         result = json_fail(source->document, item, source->err,
                            "%s: a value, a list or a range was expected", key->name);
     else if (config_set(&scratch, key->name, text.data, &reason) != 0 ||
-             (is_name(key->entry) && settings_check(&scratch, &reason) != 0))
+             (is_name(key->entry) &&
+              setup_check(&scratch, &snapsim_plugins, source->sweep->models, &reason) != 0))
         result = json_fail(source->document, item, source->err, "%s", reason.text);
     else
         add_value(key, (struct sweep_value){.text = mem_strdup(text.data)});
