@@ -17,6 +17,7 @@ struct plan {
     const struct lookup *lookup;
     const struct wanted_position *wanted; /* ascending; those before `first` were given up */
     size_t first, count;
+    uint32_t newest;         /* where the stream's newest snapshot is to be, or 0 */
     uint32_t kv_end;         /* KV is wanted up to here */
     node_id kv_node;         /* on this node */
     size_t present;          /* wanted snapshots that are there already, to be renewed */
@@ -233,7 +234,15 @@ static void unpin_present(struct cache *cache, struct plan *plan,
         cache->snapshots[snapshot].pinned = false;
 }
 
-/* A stream owns what it took last; a snapshot that somebody wants for itself is nobody's. */
+/* A stream owns a snapshot that `last` alone has asked for, until another stream's `last` comes to
+ * the same place. What any other placement has asked for is nobody's, and stays so. */
+static void set_owner(struct cache *cache, uint32_t snapshot, uint32_t owner)
+{
+    if (owner == 0 || cache->snapshots[snapshot].stream != 0)
+        cache->snapshots[snapshot].stream = owner;
+}
+
+/* The stream's newest snapshot is this one: the one before goes, if it still is the stream's. */
 static void own_newest(struct cache *cache, uint32_t snapshot, uint32_t stream)
 {
     if (cache->stream_newest == NULL)
@@ -260,8 +269,7 @@ static void commit_snapshot(struct cache *cache, struct plan *plan,
         return;
     }
     cache->snapshots[snapshot].pinned = false;
-    if (owner == 0 || cache->snapshots[snapshot].stream != 0) /* taken to stay, it stays */
-        cache->snapshots[snapshot].stream = owner;
+    set_owner(cache, snapshot, owner);
     cache->eviction.ops->used(&cache->eviction, snapshot_holding(cache, snapshot));
 }
 
@@ -289,18 +297,19 @@ static void commit(struct cache *cache, struct plan *plan)
     for_each_wanted(cache, plan, commit_snapshot);
 }
 
-/* Step 6, after the pins are gone. */
+/* Step 6, after the pins are gone: whether it was stored now, or was there before, as the hit. */
 static void replace_newest(struct cache *cache, const struct plan *plan)
 {
-    for (size_t i = plan->first; i < plan->count; i++) {
-        const struct wanted_position *wanted = &plan->wanted[i];
-        if (!wanted->newest_only)
-            continue;
-        node_id node = workload_node_at(cache->workload, plan->kv_node, wanted->position);
-        uint32_t snapshot = store_find_snapshot(cache, node, wanted->position);
-        if (snapshot != SNAPSHOT_NONE)
-            own_newest(cache, snapshot, plan->request->stream);
-    }
+    if (plan->newest == 0)
+        return;
+    const struct request *request = plan->request;
+    node_id node = workload_node_at(cache->workload, request->reply_node, plan->newest);
+    uint32_t snapshot = store_find_snapshot(cache, node, plan->newest);
+    if (snapshot == SNAPSHOT_NONE)
+        return;
+    if (snapshot == plan->lookup->snapshot)
+        set_owner(cache, snapshot, request->stream + 1);
+    own_newest(cache, snapshot, request->stream);
 }
 
 /* An eviction that refuses chooses among what is new, too: all goes in, then out until it fits. */
@@ -334,10 +343,6 @@ static void store_plan(struct cache *cache, struct plan *plan, bool refuses)
     else
         for_each_wanted(cache, plan, unpin_present);
     pin(cache, plan, false);
-    if (fits)
-        replace_newest(cache, plan);
-    if (refuses)
-        trim(cache);
 }
 
 void cache_admit(struct cache *cache, const struct request *request, const struct lookup *lookup,
@@ -347,12 +352,16 @@ void cache_admit(struct cache *cache, const struct request *request, const struc
                         .lookup = lookup,
                         .wanted = wanted->items,
                         .count = wanted->count,
+                        .newest = wanted->newest,
                         .pin_node = lookup->hit_node,
                         .pin_position = lookup->hit_tokens};
     bool refuses = cache->eviction.ops->flags & EVICTION_REFUSES;
     choose_kv_end(cache, &plan);
     if (plan.kv_end > 0 && (refuses || reduce(cache, &plan)))
         store_plan(cache, &plan, refuses);
+    replace_newest(cache, &plan);
+    if (refuses)
+        trim(cache);
     if (cache->memory.used_bytes > cache->counters.peak_bytes)
         cache->counters.peak_bytes = cache->memory.used_bytes;
 }

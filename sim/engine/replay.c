@@ -308,7 +308,7 @@ static struct request_result replay_one(struct replay *replay, uint32_t index)
     uint64_t taken = cache->counters.snapshots_taken;
     cache_begin(cache, index, request);
     struct lookup found = cache_lookup(cache, request);
-    replay->positions.count = 0;
+    positions_clear(&replay->positions);
     if (cache->settings.recurrent) {
         struct placement_view view = view_of(workload, index, request, &found);
         placement_set_plan(&replay->placements, &view, &replay->positions);
