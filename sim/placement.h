@@ -8,6 +8,7 @@
 
 #include "sim/core/plugin.h"
 #include "sim/future.h"
+#include "sim/load/paths.h"
 
 struct placement_view {
     uint32_t arrival;       /* its place in the order */
@@ -22,6 +23,7 @@ struct placement_view {
     const struct workload *workload; /* for walking up from the prompt's node; only nodes that this
                                         and earlier requests walk may be looked at */
     node_id prompt_node;
+    const struct paths *paths; /* NULL at first; set before some request, where paths are long */
 };
 
 /* A position asked for. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "sim/cache/walk.h"
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
 
@@ -62,11 +63,14 @@ void cache_close(struct cache *cache)
     free(cache->snapshots);
     free(cache->stream_newest);
     free(cache->path);
+    marks_close(&cache->with_snapshots);
+    paths_close(cache->paths);
     free(cache);
 }
 
 void cache_begin(struct cache *cache, uint32_t arrival, const struct request *request)
 {
+    walk_begin(cache);
     if (cache->eviction.ops->begin)
         cache->eviction.ops->begin(&cache->eviction, arrival, request);
     if (cache->memory.ops->begin)

@@ -283,9 +283,10 @@ static uint64_t duration_after(const struct schedule *schedule, uint32_t index)
     return index + 1 < schedule->count ? arrivals[index + 1].at_ns - arrivals[index].at_ns : 0;
 }
 
-static struct placement_view view_of(const struct workload *workload, uint32_t arrival,
+static struct placement_view view_of(const struct replay *replay, uint32_t arrival,
                                      const struct request *request, const struct lookup *found)
 {
+    const struct workload *workload = replay->workload;
     return (struct placement_view){.arrival = arrival,
                                    .prompt_tokens = workload->nodes[request->prompt_node].end,
                                    .end_tokens = workload->nodes[request->reply_node].end,
@@ -296,7 +297,8 @@ static struct placement_view view_of(const struct workload *workload, uint32_t a
                                    .bounds = workload_bounds(workload, request),
                                    .bound_count = request->bounds_count,
                                    .workload = workload,
-                                   .prompt_node = request->prompt_node};
+                                   .prompt_node = request->prompt_node,
+                                   .paths = replay->cache->paths};
 }
 
 static struct request_result replay_one(struct replay *replay, uint32_t index)
@@ -310,7 +312,7 @@ static struct request_result replay_one(struct replay *replay, uint32_t index)
     struct lookup found = cache_lookup(cache, request);
     positions_clear(&replay->positions);
     if (cache->settings.recurrent) {
-        struct placement_view view = view_of(workload, index, request, &found);
+        struct placement_view view = view_of(replay, index, request, &found);
         placement_set_plan(&replay->placements, &view, &replay->positions);
     }
     cache_admit(cache, request, &found, &replay->positions);
@@ -364,6 +366,7 @@ static void finish(struct replay *replay)
     resolve(replay);
     set_means(replay);
     result->cache = replay->cache->counters;
+    result->steps = cache_steps(replay->cache);
     result->moved_bytes = memory->moved_bytes;
     result->moved_places = memory->moved_places;
     result->quota_bytes = memory->quota_bytes;

@@ -46,6 +46,7 @@ struct result {
     struct cache_stranded stranded; /* the mean of up to 16 samples */
     uint64_t page_tokens, place_bytes, quota_bytes; /* of the memory strategy: see memory.h */
     uint64_t moved_bytes, moved_places;
+    uint64_t steps;  /* see cache_steps(); not printed */
     uint64_t digest; /* of every request's outcome, in order */
 
     /* What the settings resolved to. */
