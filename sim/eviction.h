@@ -46,6 +46,7 @@ struct eviction {
 
     const struct run_facts *facts;
     const struct future *future; /* NULL unless the plug-in is offline */
+    uint64_t steps;              /* nodes, holdings and spans looked at, kept by the policy */
 };
 
 enum {
@@ -67,6 +68,11 @@ struct eviction_ops {
      * end if all of it was there and is only as young again as the request. */
     void (*added)(struct eviction *eviction, holding_id holding, uint32_t from);
     void (*used)(struct eviction *eviction, holding_id holding);
+    /* optional, instead of calls of `used` for all KV on the path up from a node, and for all
+     * snapshots on it up to a position; the latter only once cache->paths is there. With them a
+     * policy can take less time than a path is long. */
+    void (*path_used)(struct eviction *eviction, node_id node);
+    void (*snapshots_used)(struct eviction *eviction, node_id node, uint32_t position);
     void (*gone)(struct eviction *eviction, holding_id holding);   /* after all that goes with it */
     void (*shrunk)(struct eviction *eviction, holding_id holding); /* KV, not all gone; optional */
     /* Names a holding for which holding_droppable(cache, holding, wanted) is true (cache.h). */

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "sim/core/plugin.h"
-#include "sim/load/workload.h"
+#include "sim/load/paths.h"
 #include "sim/model/model.h"
 
 enum part { PART_ANY, PART_KV, PART_SNAPSHOT };
@@ -47,8 +47,10 @@ struct memory {
     const struct memory_ops *ops;
     void *settings, *state;
     const struct workload *workload;
-    uint64_t capacity_bytes; /* UNITS_UNLIMITED: no limit */
-    uint64_t used_bytes;     /* kept by the strategy: all that is not free, padding included */
+    const struct paths *paths; /* NULL at first; set before some request, where paths are long */
+    uint64_t steps;            /* nodes and spans looked at, kept by the strategy */
+    uint64_t capacity_bytes;   /* UNITS_UNLIMITED: no limit */
+    uint64_t used_bytes;       /* kept by the strategy: all that is not free, padding included */
     uint64_t kv_bytes_per_token, snapshot_bytes, state_bytes;
     const struct model_sizes *sizes; /* per layer, for strategies that cut by layers */
     uint64_t align_tokens;           /* the granularity of the model's attention kernels */
@@ -99,9 +101,11 @@ struct memory_ops {
     /* Free bytes that cannot be used for a part (PART_ANY: for neither); optional. */
     uint64_t (*unusable_bytes)(const struct memory *memory, enum part part);
 
-    /* For strategies with places; optional. begin: a request comes. used: it uses a holder. */
+    /* For strategies with places; optional. begin: a request comes. used: it uses a snapshot.
+     * path_used: it uses the KV of a node and of all nodes above it. */
     void (*begin)(struct memory *memory, uint32_t arrival);
-    void (*used)(struct memory *memory, bool is_snapshot, uint32_t id);
+    void (*used)(struct memory *memory, uint32_t snapshot);
+    void (*path_used)(struct memory *memory, node_id node);
     bool (*next_in_place)(const struct memory *memory, uint32_t place,
                           struct memory_holder *holder);
     int (*check)(const struct memory *memory, struct err *err); /* O(n) self-audit */

@@ -9,6 +9,7 @@
 #include "sim/context.h"
 #include "sim/core/plugin.h"
 #include "sim/future.h"
+#include "sim/load/paths.h"
 
 struct eviction;
 struct eviction_ops;
@@ -26,6 +27,7 @@ struct placement_view {
     const struct workload *workload; /* for walking up from the prompt's node; only nodes that this
                                         and earlier requests walk may be looked at */
     node_id prompt_node;
+    const struct paths *paths; /* NULL at first; set before some request, where paths are long */
 };
 
 /* Tokens to whose multiples positions are moved down; at least 1. A server has a state where a step
@@ -51,21 +53,33 @@ uint64_t grains_grid_in_force(const struct grains *grains, uint64_t interval);
 struct wanted_position {
     uint32_t position; /* tokens; floored to the grain when it is added */
     uint32_t asked;    /* before flooring */
-    bool newest_only;  /* the stream's snapshot taken like this before goes when this one is in */
+    bool newest_only;  /* nobody but `last` asks for it: a newer one of the stream replaces it */
 };
 
 struct positions {
     struct wanted_position *items;
     size_t count, capacity;
+    uint32_t newest; /* the place of the stream's newest snapshot, floored; 0 if nobody says so */
     struct grains grains;
 };
 
+/* Forgets all positions; the grains stay. */
+void positions_clear(struct positions *positions);
+
 /* Ends of prompts and replies are exact by default, and so are the multiples of an interval that
- * the user chose, unless it is shorter than a chunk; all else is interior. */
+ * the user chose, unless it is shorter than a chunk; all else is interior. What falls on the
+ * position added just before is joined with it at once, so that dense rules cost no memory. */
 void positions_add_end(struct positions *positions, uint32_t position);
-void positions_add_newest_end(struct positions *positions, uint32_t position);
-void positions_add_on_grid(struct positions *positions, uint64_t position, uint64_t interval);
 void positions_add_interior(struct positions *positions, uint64_t position);
+
+/* An end whose snapshot is the stream's newest one. When it is in, or is there already, even as
+ * the hit, the one of an earlier request that still is the stream's own goes. */
+void positions_add_newest_end(struct positions *positions, uint32_t position);
+
+/* All multiples of an interval above one position and up to another. Takes a step for each that is
+ * left after flooring, not for each multiple. */
+void positions_add_multiples(struct positions *positions, uint64_t interval, uint32_t above,
+                             uint32_t end);
 
 /* Sorts, makes unique (the larger `asked` stays, newest_only only if all say so) and keeps only
  * positions above `above` and up to `end`. */

@@ -306,44 +306,47 @@ static void store(struct ref_cache *cache, const struct ref_wishes *wishes, uint
         store_snapshot(cache, &wishes->items[i], stream);
 }
 
-/* The snapshot of a stream that is there only until its next one goes, if nobody else wants it. */
-static void replace_newest(struct ref_cache *cache, const struct ref_wishes *wishes,
-                           uint32_t stream)
+/* A stream with `last` has one place, which moves to the end of each of its requests. Once there is
+ * a snapshot at the new place, however it came there, the one at the old place has no purpose, and
+ * goes, unless another placement has ever asked for it or another stream has its place there. */
+static void replace_newest(struct ref_cache *cache, uint32_t newest, uint32_t stream)
 {
-    const struct ref_wanted *wanted = NULL;
-    for (size_t i = 0; i < wishes->count; i++)
-        if (wishes->items[i].newest_only)
-            wanted = &wishes->items[i];
-    if (!wanted)
+    struct ref_snapshot *now = newest ? ref_snapshot_at(cache, cache->path[newest]) : NULL;
+    if (!now)
         return;
-    uint32_t newest = ref_snapshot_at(cache, cache->path[wanted->position])->serial;
-    uint32_t serial = cache->stream_newest[stream];
-    cache->stream_newest[stream] = newest;
+    if (now->serial == cache->consumed && now->stream != 0)
+        now->stream = stream + 1;
+    uint32_t serial = cache->stream_newest[stream], newest_serial = now->serial;
+    cache->stream_newest[stream] = newest_serial;
     const struct ref_snapshot *previous = snapshot_of(cache, serial);
-    if (!previous || serial == newest || previous->stream != stream + 1)
+    if (!previous || serial == newest_serial || previous->stream != stream + 1)
         return;
     ref_remove_snapshot(cache, (size_t)(previous - cache->snapshots));
     cache->counters.snapshots_replaced++;
 }
 
-static void admit(struct ref_cache *cache, struct ref_wishes *wishes, const struct ref_request *r)
+static void store_all(struct ref_cache *cache, struct ref_wishes *wishes,
+                      const struct ref_request *r, bool refuses)
 {
-    uint32_t kv_end = kv_wanted(cache, wishes, r->end_tokens);
-    if (kv_end == 0)
-        return;
-    bool refuses = cache->settings.eviction == REF_BELADY;
     if (!refuses && !cut_wishes(cache, wishes, r->end_tokens)) {
         cache->counters.uncached_requests++;
         return;
     }
-    kv_end = kv_wanted(cache, wishes, r->end_tokens);
+    uint32_t kv_end = kv_wanted(cache, wishes, r->end_tokens);
     if (!refuses) {
         uint64_t fresh = pin(cache, wishes);
         ref_make_room(cache, kv_end, fresh);
         unpin(cache);
     }
     store(cache, wishes, kv_end, r->end_tokens, r->stream);
-    replace_newest(cache, wishes, r->stream);
+}
+
+static void admit(struct ref_cache *cache, struct ref_wishes *wishes, const struct ref_request *r)
+{
+    bool refuses = cache->settings.eviction == REF_BELADY;
+    if (kv_wanted(cache, wishes, r->end_tokens) > 0)
+        store_all(cache, wishes, r, refuses);
+    replace_newest(cache, wishes->newest, r->stream);
     if (refuses)
         ref_make_room(cache, 0, 0);
     ref_note_peak(cache);

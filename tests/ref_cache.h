@@ -69,6 +69,7 @@ struct ref_wanted {
 struct ref_wishes {
     struct ref_wanted *items;
     size_t count, capacity;
+    uint32_t newest; /* `last`: where the stream wants its one snapshot; 0 if it does not say */
 };
 
 #define REF_PARTS_MAX 4

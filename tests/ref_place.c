@@ -119,8 +119,12 @@ static void plan_ends(const struct planner *planner, const struct ref_part *part
     if (turn && part->flag)
         for (uint32_t i = 0; i < request->bound_count; i++)
             wish_interior(planner, request->bounds[i]);
-    if (strcmp(part->name, "last") == 0)
+    if (strcmp(part->name, "last") == 0) {
+        uint64_t grain = planner->cache->settings.grain;
+        planner->wishes->newest =
+            grain ? planner->end - planner->end % (uint32_t)grain : planner->end;
         wish_end(planner, planner->end, true);
+    }
 }
 
 static void plan_branch(const struct planner *planner, size_t index)

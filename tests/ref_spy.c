@@ -184,13 +184,24 @@ static void spy_begin(struct memory *memory, uint32_t arrival)
     after(memory, &real, true);
 }
 
-static void spy_used(struct memory *memory, bool is_snapshot, uint32_t id)
+static void spy_used(struct memory *memory, uint32_t snapshot)
 {
     struct spy *spy = memory->state;
     struct memory real = real_of(memory);
     if (real.ops->used)
-        real.ops->used(&real, is_snapshot, id);
-    spy->model.holders[is_snapshot ? snapshot_holder(memory, id) : 1 + id].age = spy->model.now;
+        real.ops->used(&real, snapshot);
+    spy->model.holders[snapshot_holder(memory, snapshot)].age = spy->model.now;
+    after(memory, &real, false);
+}
+
+static void spy_path_used(struct memory *memory, node_id node)
+{
+    struct spy *spy = memory->state;
+    struct memory real = real_of(memory);
+    if (real.ops->path_used)
+        real.ops->path_used(&real, node);
+    for (; node != NODE_ROOT; node = memory->workload->nodes[node].parent)
+        spy->model.holders[1 + node].age = spy->model.now;
     after(memory, &real, false);
 }
 
@@ -236,6 +247,7 @@ const struct plugin *const *ref_pages_list(void)
                                        .unusable_bytes = spy_unusable_bytes,
                                        .begin = spy_begin,
                                        .used = spy_used,
+                                       .path_used = spy_path_used,
                                        .next_in_place = spy_next_in_place,
                                        .check = spy_check};
         spies[i].plugin.state_size = sizeof(struct spy);

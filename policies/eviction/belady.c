@@ -1,11 +1,17 @@
 /* belady - offline: what is next used furthest in the future leaves first, and what is new may be
  * refused (it goes at once if everything else is needed sooner).
  *
- * Optimal where all holdings cost the same and each is worth the same: a model without recurrent
- * layers (Belady 1966, Mattson et al. 1970; with refusal, McGeoch and Sleator 1991). With snapshots
- * it is a heuristic: a snapshot's next use is the next request that comes through its position, and
- * among equals the shallower one goes first, because the deeper one will serve. Before that, of
- * holdings with the same next use, KV goes before snapshots, and what was used longer ago first. */
+ * Optimal where all that can be dropped costs the same and its next use is worth the same (Belady
+ * 1966, Mattson et al. 1970; with refusal, McGeoch and Sleator 1991). KV alone, in a model without
+ * recurrent layers, is close to that, but no more than close: a node is used as a whole here, so
+ * the last token of a prompt, which is always computed, and a last page that is no whole one count
+ * as if they were hit. With room for 3 tokens and the prompts abc, de, abc, de, this keeps abc and
+ * hits 2 tokens; ab and d would have hit 3.
+ *
+ * With snapshots it is a heuristic: a snapshot's next use is the next request that comes through
+ * its position, and among equals the shallower one goes first, because the deeper one will serve.
+ * Before that, of holdings with the same next use, KV goes before snapshots, and what was used
+ * longer ago first. */
 #include <stdlib.h>
 
 #include "policies/eviction/rank.h"

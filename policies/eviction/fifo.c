@@ -112,6 +112,12 @@ static void used(struct eviction *eviction, holding_id holding)
     (void)holding;
 }
 
+static void path_used(struct eviction *eviction, node_id node)
+{
+    (void)eviction;
+    (void)node;
+}
+
 /* Its end may lie in an older stretch now. */
 static void shrunk(struct eviction *eviction, holding_id holding)
 {
@@ -153,6 +159,7 @@ const struct eviction_ops eviction_fifo = {
     .begin = begin,
     .added = added,
     .used = used,
+    .path_used = path_used,
     .gone = rank_gone,
     .shrunk = shrunk,
     .choose = choose,

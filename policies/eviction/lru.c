@@ -13,11 +13,13 @@
  * of both fronts leaves when either kind helps. Where snapshots are the only holdings, and KV is
  * short, only a snapshot at the end of its path helps: those also stand in a heap by age. A
  * snapshot enters it when it becomes such an end, and is thrown away when it comes up and is not
- * one any more, or has been used since. */
+ * one any more, or has been used since.
+ *
+ * Where paths are long, they are used as a whole: lru_path.c. */
+#include "policies/eviction/lru.h"
+
 #include <stdlib.h>
 
-#include "policies/eviction/heap.h"
-#include "sim/cache/cache.h"
 #include "sim/core/mem.h"
 
 struct lru {
@@ -32,39 +34,6 @@ static const struct param params[] = {
                   "what a look-up renews: the snapshot it starts from, all on the path, or all "
                   "with that one youngest"),
     PARAM_END};
-
-/* Links are 1 + holding, 0 for none. */
-struct link {
-    uint32_t older, younger;
-};
-
-struct list {
-    uint32_t oldest, youngest;
-};
-
-struct lists {
-    bool by_part;
-    struct list kv, snapshots; /* unless by_part, the first holds both */
-    uint32_t
-        kv_place; /* where this request's next, deeper KV goes: just before it; 0: at the end */
-
-    /* Only by_part: */
-    uint32_t arrival;
-    uint32_t *arrivals; /* by holding: of the request that added or used it last */
-    size_t arrivals_capacity;
-    struct heap ends;
-};
-
-static struct link *link_of(const struct eviction *lru, uint32_t link)
-{
-    return &((struct link *)lru->holdings)[link - 1];
-}
-
-static struct list *list_of(const struct eviction *lru, holding_id holding)
-{
-    struct lists *lists = lru->state;
-    return !lists->by_part || holding_is_kv(lru->cache, holding) ? &lists->kv : &lists->snapshots;
-}
 
 static int init(struct eviction *lru, struct err *err)
 {
@@ -81,6 +50,7 @@ static void fini(struct eviction *lru)
     struct lists *lists = lru->state;
     free(lists->arrivals);
     free(lists->ends.entries);
+    lru_path_fini(lru);
 }
 
 static void begin(struct eviction *lru, const struct context *context)
@@ -93,16 +63,16 @@ static void begin(struct eviction *lru, const struct context *context)
 /* Puts a link before another, or at the young end if that is 0. */
 static void insert(struct eviction *lru, uint32_t link, uint32_t before)
 {
-    struct list *list = list_of(lru, link - 1);
-    struct link *here = link_of(lru, link);
+    struct list *list = lru_list(lru, link - 1);
+    struct link *here = lru_link(lru, link);
     here->younger = before;
-    here->older = before ? link_of(lru, before)->older : list->youngest;
+    here->older = before ? lru_link(lru, before)->older : list->youngest;
     if (here->older)
-        link_of(lru, here->older)->younger = link;
+        lru_link(lru, here->older)->younger = link;
     else
         list->oldest = link;
     if (before)
-        link_of(lru, before)->older = link;
+        lru_link(lru, before)->older = link;
     else
         list->youngest = link;
 }
@@ -110,24 +80,54 @@ static void insert(struct eviction *lru, uint32_t link, uint32_t before)
 static void take_out(struct eviction *lru, holding_id holding)
 {
     struct lists *lists = lru->state;
-    struct list *list = list_of(lru, holding);
-    struct link *here = link_of(lru, holding + 1);
+    struct list *list = lru_list(lru, holding);
+    struct link *here = lru_link(lru, holding + 1);
     if (lists->kv_place == holding + 1)
         lists->kv_place = here->younger;
     if (here->older)
-        link_of(lru, here->older)->younger = here->younger;
+        lru_link(lru, here->older)->younger = here->younger;
     else
         list->oldest = here->younger;
     if (here->younger)
-        link_of(lru, here->younger)->older = here->older;
+        lru_link(lru, here->younger)->older = here->older;
     else
         list->youngest = here->older;
 }
 
-static struct heap_key age_of(const struct eviction *lru, holding_id holding)
+void lru_renew_run(struct eviction *lru, holding_id oldest, holding_id youngest)
+{
+    struct list *list = lru_list(lru, oldest);
+    uint32_t older = lru_link(lru, oldest + 1)->older;
+    uint32_t younger = lru_link(lru, youngest + 1)->younger;
+    if (younger == 0)
+        return;
+    lru_link(lru, younger)->older = older;
+    if (older)
+        lru_link(lru, older)->younger = younger;
+    else
+        list->oldest = younger;
+    lru_link(lru, list->youngest)->younger = oldest + 1;
+    lru_link(lru, oldest + 1)->older = list->youngest;
+    lru_link(lru, youngest + 1)->younger = 0;
+    list->youngest = youngest + 1;
+}
+
+uint32_t lru_arrival(const struct eviction *lru, holding_id holding)
 {
     const struct lists *lists = lru->state;
-    return (struct heap_key){lists->arrivals[holding], 0, heap_within(lru->cache, holding)};
+    bool is_kv = holding_is_kv(lru->cache, holding);
+    const struct trail *trail = is_kv ? &lists->kv_trail : &lists->snapshot_trail;
+    uint32_t arrival = lists->arrivals[holding];
+    if (trail->paths == NULL)
+        return arrival;
+    node_id node = is_kv ? holding : holding_snapshot(lru->cache, holding)->node;
+    uint32_t walked = trail_number(trail, trail->paths->places[node]);
+    return walked > arrival ? walked - 1 : arrival;
+}
+
+static struct heap_key age_of(const struct eviction *lru, holding_id holding)
+{
+    return (struct heap_key){lru_arrival(lru, holding), 0, heap_within(lru->cache, holding)};
 }
 
 static void enter_end(struct eviction *lru, uint32_t snapshot)
@@ -154,6 +154,8 @@ static void gone(struct eviction *lru, holding_id holding)
 {
     const struct cache *cache = lru->cache;
     take_out(lru, holding);
+    if (!holding_is_kv(cache, holding))
+        lru_snapshot_moved(lru, holding_snapshot(cache, holding)->node);
     if (cache->tracks_ends) {
         uint32_t end = cache_path_end(cache, holding_snapshot(cache, holding)->node);
         if (end != SNAPSHOT_NONE)
@@ -167,11 +169,13 @@ static void added(struct eviction *lru, holding_id holding, uint32_t from)
     const struct cache *cache = lru->cache;
     if (!holding_is_kv(cache, holding)) {
         insert(lru, holding + 1, 0);
+        lru_snapshot_moved(lru, holding_snapshot(cache, holding)->node);
     } else {
         if (from > workload_node_start(cache->workload, holding))
             take_out(lru, holding); /* it was there, and moves to its place among what is new */
         insert(lru, holding + 1, lists->kv_place);
         lists->kv_place = holding + 1;
+        lru_path_added(lru, holding);
     }
     if (lists->by_part)
         renew(lru, holding);
@@ -180,21 +184,30 @@ static void added(struct eviction *lru, holding_id holding, uint32_t from)
 static void used(struct eviction *lru, holding_id holding)
 {
     struct lists *lists = lru->state;
-    if (list_of(lru, holding)->youngest != holding + 1) {
-        take_out(lru, holding);
-        insert(lru, holding + 1, 0);
-    }
-    if (lists->kv_place == 0 && holding_is_kv(lru->cache, holding))
+    lru_renew_run(lru, holding, holding);
+    if (!holding_is_kv(lru->cache, holding))
+        lru_snapshot_moved(lru, holding_snapshot(lru->cache, holding)->node);
+    else if (lists->kv_place == 0)
         lists->kv_place = holding + 1;
     if (lists->by_part)
         renew(lru, holding);
+}
+
+static void path_used(struct eviction *lru, node_id node)
+{
+    if (lru->cache->paths) {
+        lru_path_used(lru, node);
+        return;
+    }
+    for (; node != NODE_ROOT; node = lru->cache->workload->nodes[node].parent, lru->steps++)
+        used(lru, node);
 }
 
 static uint32_t oldest_of(const struct eviction *lru, const struct list *list, enum part wanted)
 {
     uint32_t link = list->oldest;
     while (link && !holding_droppable(lru->cache, link - 1, wanted))
-        link = link_of(lru, link)->younger;
+        link = lru_link(lru, link)->younger;
     return link;
 }
 
@@ -226,7 +239,7 @@ static struct victim choose(struct eviction *lru, enum part wanted)
         snapshot = oldest_of(lru, &lists->snapshots, wanted);
     else if (lru->cache->tracks_ends)
         snapshot = oldest_end(lru);
-    if (kv && snapshot && lists->arrivals[snapshot - 1] < lists->arrivals[kv - 1])
+    if (kv && snapshot && lru_arrival(lru, snapshot - 1) < lru_arrival(lru, kv - 1))
         kv = 0;
     uint32_t link = kv ? kv : snapshot;
     return (struct victim){link ? link - 1 : HOLDING_NONE, 0};
@@ -238,10 +251,10 @@ static int count_list(const struct eviction *lru, const struct list *list, uint6
 {
     const struct lists *lists = lru->state;
     uint32_t before = 0;
-    for (uint32_t link = list->oldest; link; link = link_of(lru, link)->younger) {
-        if (link_of(lru, link)->older != before)
+    for (uint32_t link = list->oldest; link; link = lru_link(lru, link)->younger) {
+        if (lru_link(lru, link)->older != before)
             return err_set(err, "lru: holding %u is not linked back", link - 1);
-        if (lists->by_part && before && lists->arrivals[before - 1] > lists->arrivals[link - 1])
+        if (lists->by_part && before && lru_arrival(lru, before - 1) > lru_arrival(lru, link - 1))
             return err_set(err, "lru: holding %u is younger than the next", before - 1);
         before = link;
         bool is_kv = holding_is_kv(lru->cache, link - 1);
@@ -256,6 +269,8 @@ static int check(const struct eviction *lru, struct err *err)
     const struct lists *lists = lru->state;
     const struct cache *cache = lru->cache;
     uint64_t kv = 0, snapshots = 0, resident = 0;
+    if (lru_path_check(lru, err) != 0)
+        return -1;
     if (count_list(lru, &lists->kv, &kv, &snapshots, err) != 0 ||
         count_list(lru, &lists->snapshots, &kv, &snapshots, err) != 0)
         return -1;
@@ -280,6 +295,8 @@ const struct eviction_ops eviction_lru = {
     .begin = begin,
     .added = added,
     .used = used,
+    .path_used = path_used,
+    .snapshots_used = lru_snapshots_used,
     .gone = gone,
     .choose = choose,
     .check = check,

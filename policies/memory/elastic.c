@@ -66,7 +66,7 @@ static bool falls_short(struct memory *memory, struct memory_need need,
         (struct memory_shortage){.part = part, .wants = part, .other_helps = true, .kv_pages = 1};
     if (mine == SLAB_KV)
         shortage->kv_pages = units[SLAB_KV] - kv_units;
-    uint32_t own = slab_oldest(slabs, mine), oldest = slab_oldest(slabs, other);
+    uint32_t own = slab_oldest(memory, mine), oldest = slab_oldest(memory, other);
     bool older =
         oldest != SLAB_NONE && (own == SLAB_NONE || slab_age(slabs, oldest) < slab_age(slabs, own));
     state->pressure[mine] = older ? state->pressure[mine] + 1 : 0;

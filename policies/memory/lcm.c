@@ -57,9 +57,10 @@ static int init(struct memory *memory, struct err *err)
     return slab_open(memory, err);
 }
 
-static uint32_t oldest_large_page(struct slabs *slabs)
+static uint32_t oldest_large_page(struct memory *memory)
 {
-    uint32_t kv = slab_oldest(slabs, SLAB_KV), state = slab_oldest(slabs, SLAB_STATE);
+    const struct slabs *slabs = memory->state;
+    uint32_t kv = slab_oldest(memory, SLAB_KV), state = slab_oldest(memory, SLAB_STATE);
     if (kv == SLAB_NONE || state == SLAB_NONE)
         return kv == SLAB_NONE ? state : kv;
     return slab_age(slabs, kv) <= slab_age(slabs, state) ? kv : state;
@@ -99,7 +100,7 @@ static bool falls_short(struct memory *memory, struct memory_need need,
     enum part part = first_short(slabs, units, own);
     *shortage = (struct memory_shortage){
         .part = part, .wants = part == PART_ANY ? PART_SNAPSHOT : part, .kv_pages = 1};
-    uint32_t oldest = oldest_large_page(slabs);
+    uint32_t oldest = oldest_large_page(memory);
     if (oldest != SLAB_NONE)
         shortage->place = oldest + 1;
     return oldest != SLAB_NONE || part != PART_ANY;

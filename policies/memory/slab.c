@@ -60,6 +60,7 @@ void slab_fini(struct memory *memory)
     free(slabs->runs);
     free(slabs->tops);
     free(slabs->ages);
+    trail_close(&slabs->trail);
     for (int i = 0; i < SLAB_CLASSES; i++)
         free(slabs->heaps[i].entries);
 }
@@ -138,16 +139,25 @@ static void heap_leave(struct slabs *slabs, struct slab_heap *heap, uint32_t sla
         settle(slabs, heap, at, last);
 }
 
+/* When it took units or was used by itself, or, for a node, when a path went through it. */
 static uint32_t age_of_holder(const struct slabs *slabs, uint32_t holder)
 {
-    return holder == HOLDER_LIVE ? UINT32_MAX : slabs->ages[holder];
+    if (holder == HOLDER_LIVE)
+        return UINT32_MAX;
+    uint32_t age = slabs->ages[holder];
+    const struct paths *paths = slabs->trail.paths;
+    if (paths == NULL || holder > paths->workload->node_count)
+        return age;
+    uint32_t walked = trail_number(&slabs->trail, paths->places[holder - 1]);
+    return walked > age ? walked : age;
 }
 
-static uint32_t age_of(const struct slabs *slabs, const struct slab *slab)
+static uint32_t age_of(const struct slabs *slabs, const struct slab *slab, uint64_t *steps)
 {
     uint32_t newest = 0;
     for (uint32_t link = slab->runs; link; link = slabs->runs[link - 1].next) {
         uint32_t age = age_of_holder(slabs, slabs->runs[link - 1].holder);
+        ++*steps;
         newest = age > newest ? age : newest;
     }
     return newest;
@@ -163,12 +173,13 @@ static void without_holder(struct slabs *slabs, uint32_t slab, uint32_t holder)
         settle(slabs, heap, at, slab);
 }
 
-uint32_t slab_oldest(struct slabs *slabs, enum slab_class class_)
+uint32_t slab_oldest(struct memory *memory, enum slab_class class_)
 {
+    struct slabs *slabs = memory->state;
     struct slab_heap *heap = &slabs->heaps[class_];
     while (heap->count > 0) {
         uint64_t top = heap->entries[0];
-        uint32_t age = age_of(slabs, &slabs->slabs[slab_in(top)]);
+        uint32_t age = age_of(slabs, &slabs->slabs[slab_in(top)], &memory->steps);
         if (age == age_in(top))
             return age < slabs->now ? slab_in(top) : SLAB_NONE;
         settle(slabs, heap, 0, (uint64_t)age << 32 | slab_in(top));
@@ -455,11 +466,23 @@ void slab_begin(struct memory *memory, uint32_t arrival)
     slabs->open[SLAB_KV] = slabs->open[SLAB_STATE] = 0;
 }
 
-void slab_used(struct memory *memory, bool is_snapshot, uint32_t id)
+void slab_used(struct memory *memory, uint32_t snapshot)
 {
     struct slabs *slabs = memory->state;
-    uint32_t holder = is_snapshot ? snapshot_holder(memory, id) : node_holder(id);
-    slabs->ages[holder] = slabs->now;
+    slabs->ages[snapshot_holder(memory, snapshot)] = slabs->now;
+}
+
+void slab_path_used(struct memory *memory, node_id node)
+{
+    struct slabs *slabs = memory->state;
+    if (memory->paths) {
+        if (slabs->trail.paths == NULL)
+            trail_open(&slabs->trail, memory->paths);
+        memory->steps += trail_walk(&slabs->trail, node, slabs->now);
+        return;
+    }
+    for (; node != NODE_ROOT; node = memory->workload->nodes[node].parent, memory->steps++)
+        slabs->ages[node_holder(node)] = slabs->now;
 }
 
 /* What the running request uses is in a place that is being emptied only if a page has just passed
@@ -470,7 +493,7 @@ bool slab_next_in_place(const struct memory *memory, uint32_t place, struct memo
     const struct slab *slab = &slabs->slabs[place - 1];
     uint32_t nodes = memory->workload->node_count;
     uint32_t found = slab->class_ == SLAB_FREE ? 0 : slab->runs;
-    while (found && slabs->ages[slabs->runs[found - 1].holder] >= slabs->now)
+    while (found && age_of_holder(slabs, slabs->runs[found - 1].holder) >= slabs->now)
         found = slabs->runs[found - 1].next;
     if (found == 0)
         return false;
@@ -486,7 +509,7 @@ bool slab_next_in_place(const struct memory *memory, uint32_t place, struct memo
 int slab_check(const struct memory *memory, struct err *err)
 {
     const struct slabs *slabs = memory->state;
-    uint64_t free_units[SLAB_CLASSES] = {0}, held[SLAB_CLASSES] = {0};
+    uint64_t free_units[SLAB_CLASSES] = {0}, held[SLAB_CLASSES] = {0}, steps = 0;
     for (size_t i = 0; i < slabs->slab_count; i++) {
         const struct slab *slab = &slabs->slabs[i];
         uint64_t used = 0;
@@ -498,7 +521,7 @@ int slab_check(const struct memory *memory, struct err *err)
             return err_set(err, "%s: slab %zu has %u units in use, its runs %llu",
                            memory->ops->plugin.name, i, slab->used, (unsigned long long)used);
         uint64_t entry = slabs->heaps[slab->class_].entries[slab->at];
-        if (slab_in(entry) != i || age_in(entry) > age_of(slabs, slab))
+        if (slab_in(entry) != i || age_in(entry) > age_of(slabs, slab, &steps))
             return err_set(err, "%s: slab %zu has no place by its age", memory->ops->plugin.name,
                            i);
         held[slab->class_]++;

@@ -16,6 +16,7 @@
 #ifndef SNAPSIM_SLAB_H
 #define SNAPSIM_SLAB_H
 
+#include "sim/load/trail.h"
 #include "sim/memory.h"
 
 enum slab_class { SLAB_FREE, SLAB_KV, SLAB_STATE };
@@ -63,6 +64,7 @@ struct slabs {
     uint32_t open[SLAB_CLASSES];    /* 1 + the slab that the running request began, or 0 */
     struct slab_heap heaps[SLAB_CLASSES];
     uint32_t *tops, *ages; /* by holder: 1 + its last run, and 1 + arrival */
+    struct trail trail;    /* of the paths that were used, once there is memory.paths */
     size_t tops_capacity, ages_capacity;
     uint32_t now; /* 1 + arrival */
 };
@@ -78,7 +80,7 @@ uint64_t slab_needed(const struct slabs *slabs, const uint64_t *units, const uin
 void slab_units(const struct slabs *slabs, struct memory_need need, uint64_t *units);
 
 /* The slab of a class that was used longest ago, if nothing in it is in use now; or SLAB_NONE. */
-uint32_t slab_oldest(struct slabs *slabs, enum slab_class class_);
+uint32_t slab_oldest(struct memory *memory, enum slab_class class_);
 
 /* The last use of a slab that slab_oldest() has named, as 1 + arrival. */
 uint32_t slab_age(const struct slabs *slabs, uint32_t slab);
@@ -94,7 +96,8 @@ void slab_live_drop(struct memory *memory);
 uint64_t slab_expected_bytes(const struct memory *memory, struct memory_need held);
 uint64_t slab_unusable_bytes(const struct memory *memory, enum part part);
 void slab_begin(struct memory *memory, uint32_t arrival);
-void slab_used(struct memory *memory, bool is_snapshot, uint32_t id);
+void slab_used(struct memory *memory, uint32_t snapshot);
+void slab_path_used(struct memory *memory, node_id node);
 bool slab_next_in_place(const struct memory *memory, uint32_t place, struct memory_holder *holder);
 int slab_check(const struct memory *memory, struct err *err);
 
@@ -103,7 +106,7 @@ int slab_check(const struct memory *memory, struct err *err);
     .kv_shrink = slab_kv_shrink, .snapshot_add = slab_snapshot_add,                                \
     .snapshot_drop = slab_snapshot_drop, .live_add = slab_live_add, .live_drop = slab_live_drop,   \
     .expected_bytes = slab_expected_bytes, .unusable_bytes = slab_unusable_bytes,                  \
-    .begin = slab_begin, .used = slab_used, .next_in_place = slab_next_in_place,                   \
-    .check = slab_check
+    .begin = slab_begin, .used = slab_used, .path_used = slab_path_used,                           \
+    .next_in_place = slab_next_in_place, .check = slab_check
 
 #endif

@@ -16,9 +16,7 @@ static void plan(struct placement *placement, const struct placement_view *view,
                  struct positions *positions)
 {
     const struct fixed *fixed = placement->settings;
-    uint64_t first = (view->hit_tokens / fixed->interval + 1) * fixed->interval;
-    for (uint64_t position = first; position <= view->end_tokens; position += fixed->interval)
-        positions_add_on_grid(positions, position, fixed->interval);
+    positions_add_multiples(positions, fixed->interval, view->hit_tokens, view->end_tokens);
 }
 
 static uint64_t interval(const void *settings)

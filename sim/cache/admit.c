@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "sim/cache/store.h"
+#include "sim/cache/walk.h"
 #include "sim/core/mem.h"
 
 struct plan {
@@ -17,6 +18,7 @@ struct plan {
     const struct lookup *lookup;
     const struct wanted_position *wanted; /* ascending; those before `first` were given up */
     size_t first, count;
+    uint32_t newest;         /* where the stream's newest snapshot is to be, or 0 */
     uint32_t kv_end;         /* KV is wanted up to here */
     node_id kv_node;         /* on this node */
     size_t present;          /* wanted snapshots that are there already, to be renewed */
@@ -26,36 +28,21 @@ struct plan {
     uint32_t pin_position;
 };
 
-/* The nodes of the request from the deepest one of interest up to the hit's, deepest first. Where
- * KV is a holding, what is resident of the whole path is of interest. */
-static void collect_path(struct cache *cache, const struct plan *plan)
-{
-    const struct node *nodes = cache->workload->nodes;
-    cache->path_length = 0;
-    node_id deepest = cache->kv_is_holding ? plan->request->reply_node : plan->kv_node;
-    for (node_id node = deepest; node != NODE_ROOT; node = nodes[node].parent) {
-        if (cache->path_length == cache->path_capacity)
-            cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
-                                   sizeof *cache->path);
-        cache->path[cache->path_length++] = node;
-        if (node == plan->lookup->hit_node)
-            break;
-    }
-}
-
 /* Calls visit for each wanted snapshot that was not given up, with the node that it lies on. */
 typedef void visit_wanted(struct cache *cache, struct plan *plan,
                           const struct wanted_position *wanted, node_id node);
 
 static void for_each_wanted(struct cache *cache, struct plan *plan, visit_wanted *visit)
 {
-    size_t depth = cache->path_length;
+    node_id node = NODE_ROOT;
     for (size_t i = plan->first; i < plan->count; i++) {
         const struct wanted_position *wanted = &plan->wanted[i];
-        while (cache->workload->nodes[cache->path[depth - 1]].end < wanted->position)
-            depth--;
-        visit(cache, plan, wanted, cache->path[depth - 1]);
+        uint64_t passed = 0;
+        if (cache->workload->nodes[node].end < wanted->position)
+            node = walk_to_position(cache, plan->kv_node, wanted->position, &passed);
+        visit(cache, plan, wanted, node);
     }
+    cache->steps += plan->count - plan->first;
 }
 
 static void pin_present(struct cache *cache, struct plan *plan,
@@ -77,7 +64,7 @@ static void pin_present(struct cache *cache, struct plan *plan,
 
 /* Where KV is wanted to: the deepest snapshot, or the end of the request where KV is stored
  * whether or not a snapshot needs it (whole pages of it, unless a page is a block). */
-static void choose_kv_end(const struct cache *cache, struct plan *plan)
+static void choose_kv_end(struct cache *cache, struct plan *plan)
 {
     const struct node *nodes = cache->workload->nodes;
     plan->kv_end = plan->count > plan->first ? plan->wanted[plan->count - 1].position : 0;
@@ -91,17 +78,17 @@ static void choose_kv_end(const struct cache *cache, struct plan *plan)
     uint32_t prompt_end = nodes[plan->request->prompt_node].end;
     node_id deepest =
         plan->kv_end > prompt_end ? plan->request->reply_node : plan->request->prompt_node;
-    plan->kv_node = workload_node_at(cache->workload, deepest, plan->kv_end);
+    uint64_t passed = 0;
+    plan->kv_node = walk_to_position(cache, deepest, plan->kv_end, &passed);
     plan->resident_node = plan->kv_node;
 }
 
 /* KV pages that are missing on the path now. Every drop may change that: KV of the path above the
  * hit may go, and where a branch beside the path goes, the page that both had cut is the path's. */
-static uint64_t missing_pages(const struct cache *cache, struct plan *plan)
+static uint64_t missing_pages(struct cache *cache, struct plan *plan)
 {
-    node_id node = plan->resident_node;
-    while (node != NODE_ROOT && cache->nodes[node].resident == 0)
-        node = cache->workload->nodes[node].parent;
+    uint64_t passed = 0;
+    node_id node = walk_to_resident(cache, plan->resident_node, &passed);
     plan->resident_node = node; /* while room is made, KV only goes */
     uint32_t from = workload_node_start(cache->workload, node) + cache->nodes[node].resident;
     plan->missing_tokens = plan->kv_end > from ? plan->kv_end - from : 0;
@@ -233,7 +220,15 @@ static void unpin_present(struct cache *cache, struct plan *plan,
         cache->snapshots[snapshot].pinned = false;
 }
 
-/* A stream owns what it took last; a snapshot that somebody wants for itself is nobody's. */
+/* A stream owns a snapshot that `last` alone has asked for, until another stream's `last` comes to
+ * the same place. What any other placement has asked for is nobody's, and stays so. */
+static void set_owner(struct cache *cache, uint32_t snapshot, uint32_t owner)
+{
+    if (owner == 0 || cache->snapshots[snapshot].stream != 0)
+        cache->snapshots[snapshot].stream = owner;
+}
+
+/* The stream's newest snapshot is this one: the one before goes, if it still is the stream's. */
 static void own_newest(struct cache *cache, uint32_t snapshot, uint32_t stream)
 {
     if (cache->stream_newest == NULL)
@@ -260,9 +255,27 @@ static void commit_snapshot(struct cache *cache, struct plan *plan,
         return;
     }
     cache->snapshots[snapshot].pinned = false;
-    if (owner == 0 || cache->snapshots[snapshot].stream != 0) /* taken to stay, it stays */
-        cache->snapshots[snapshot].stream = owner;
+    set_owner(cache, snapshot, owner);
     cache->eviction.ops->used(&cache->eviction, snapshot_holding(cache, snapshot));
+}
+
+/* The nodes of the path whose KV changes, deepest first: those that lack some, and, where KV is a
+ * holding, those that are resident below the match. Above both all is there, and used already. */
+static void collect_path(struct cache *cache, const struct plan *plan)
+{
+    const struct node *nodes = cache->workload->nodes;
+    uint32_t match_end = nodes[plan->lookup->match_node].end;
+    cache->path_length = 0;
+    node_id node = cache->kv_is_holding ? plan->request->reply_node : plan->kv_node;
+    for (; node != NODE_ROOT; node = nodes[node].parent) {
+        uint32_t length = nodes[node].end - nodes[nodes[node].parent].end;
+        if (nodes[node].end <= match_end && cache->nodes[node].resident == length)
+            break;
+        cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
+                               sizeof *cache->path);
+        cache->path[cache->path_length++] = node;
+    }
+    cache->steps += cache->path_length;
 }
 
 /* Stores the KV of the path, and makes what was there below the match, a reply that was given
@@ -270,16 +283,16 @@ static void commit_snapshot(struct cache *cache, struct plan *plan,
 static void commit_kv(struct cache *cache, const struct plan *plan)
 {
     const struct node *nodes = cache->workload->nodes;
-    bool below_match = plan->lookup->match_node == NODE_ROOT;
+    uint32_t match_end = nodes[plan->lookup->match_node].end;
+    collect_path(cache, plan);
     for (size_t i = cache->path_length; i-- > 0;) {
         node_id node = cache->path[i];
+        uint32_t start = nodes[nodes[node].parent].end;
         uint32_t end = nodes[node].end < plan->kv_end ? nodes[node].end : plan->kv_end;
-        bool grows = end > nodes[nodes[node].parent].end + cache->nodes[node].resident;
-        if (grows)
+        if (end > start + cache->nodes[node].resident)
             store_kv(cache, node, end);
-        else if (below_match && cache->kv_is_holding && cache->nodes[node].resident > 0)
+        else if (start >= match_end && cache->kv_is_holding && cache->nodes[node].resident > 0)
             cache->eviction.ops->added(&cache->eviction, node, holding_position(cache, node));
-        below_match = below_match || node == plan->lookup->match_node;
     }
 }
 
@@ -289,18 +302,20 @@ static void commit(struct cache *cache, struct plan *plan)
     for_each_wanted(cache, plan, commit_snapshot);
 }
 
-/* Step 6, after the pins are gone. */
+/* Step 6, after the pins are gone: whether it was stored now, or was there before, as the hit. */
 static void replace_newest(struct cache *cache, const struct plan *plan)
 {
-    for (size_t i = plan->first; i < plan->count; i++) {
-        const struct wanted_position *wanted = &plan->wanted[i];
-        if (!wanted->newest_only)
-            continue;
-        node_id node = workload_node_at(cache->workload, plan->kv_node, wanted->position);
-        uint32_t snapshot = store_find_snapshot(cache, node, wanted->position);
-        if (snapshot != SNAPSHOT_NONE)
-            own_newest(cache, snapshot, plan->request->stream);
-    }
+    if (plan->newest == 0)
+        return;
+    const struct request *request = plan->request;
+    uint64_t passed = 0;
+    node_id node = walk_to_position(cache, request->reply_node, plan->newest, &passed);
+    uint32_t snapshot = store_find_snapshot(cache, node, plan->newest);
+    if (snapshot == SNAPSHOT_NONE)
+        return;
+    if (snapshot == plan->lookup->snapshot)
+        set_owner(cache, snapshot, request->stream + 1);
+    own_newest(cache, snapshot, request->stream);
 }
 
 /* An eviction that refuses chooses among what is new, too: all goes in, then out until it fits. */
@@ -323,7 +338,6 @@ static void trim(struct cache *cache)
 /* Steps 3 to 6. */
 static void store_plan(struct cache *cache, struct plan *plan, bool refuses)
 {
-    collect_path(cache, plan);
     for_each_wanted(cache, plan, pin_present);
     pin(cache, plan, true);
     if (plan->present > 0)
@@ -334,10 +348,6 @@ static void store_plan(struct cache *cache, struct plan *plan, bool refuses)
     else
         for_each_wanted(cache, plan, unpin_present);
     pin(cache, plan, false);
-    if (fits)
-        replace_newest(cache, plan);
-    if (refuses)
-        trim(cache);
 }
 
 void cache_admit(struct cache *cache, const struct request *request, const struct lookup *lookup,
@@ -347,12 +357,16 @@ void cache_admit(struct cache *cache, const struct request *request, const struc
                         .lookup = lookup,
                         .wanted = wanted->items,
                         .count = wanted->count,
+                        .newest = wanted->newest,
                         .pin_node = lookup->hit_node,
                         .pin_position = lookup->hit_tokens};
     bool refuses = cache->eviction.ops->flags & EVICTION_REFUSES;
     choose_kv_end(cache, &plan);
     if (plan.kv_end > 0 && (refuses || reduce(cache, &plan)))
         store_plan(cache, &plan, refuses);
+    replace_newest(cache, &plan);
+    if (refuses)
+        trim(cache);
     if (cache->memory.used_bytes > cache->counters.peak_bytes)
         cache->counters.peak_bytes = cache->memory.used_bytes;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sim/cache/store.h"
+#include "sim/cache/walk.h"
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
 
@@ -65,6 +66,8 @@ void cache_close(struct cache *cache)
     free(cache->snapshots);
     free(cache->stream_newest);
     free(cache->path);
+    marks_close(&cache->with_snapshots);
+    paths_close(cache->paths);
     free(cache);
 }
 
@@ -87,6 +90,7 @@ static void drop_expired(struct cache *cache)
 
 void cache_begin(struct cache *cache, const struct context *context)
 {
+    walk_begin(cache);
     if (cache->eviction.ops->begin)
         cache->eviction.ops->begin(&cache->eviction, context);
     if (cache->memory.ops->begin)

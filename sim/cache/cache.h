@@ -27,6 +27,7 @@
 #define SNAPSIM_CACHE_H
 
 #include "sim/eviction.h"
+#include "sim/load/paths.h"
 #include "sim/memory.h"
 #include "sim/placement.h"
 
@@ -103,6 +104,10 @@ struct cache {
     struct eviction eviction;
     size_t holding_capacity;
     struct cache_counters counters;
+    uint64_t steps; /* nodes, snapshots and spans of nodes that were looked at: see cache_steps */
+
+    struct paths *paths;         /* NULL until the run has walked far (walk.h) */
+    struct marks with_snapshots; /* with paths: the places of nodes that have snapshots */
 
     bool *forked;    /* by node: a request left the path at its end; NULL unless asked for */
     struct kin *kin; /* by node; NULL unless places are emptied (memory.h) */
@@ -228,6 +233,13 @@ static inline uint32_t cache_snapshots_to(const struct cache *cache, node_id nod
 /* The snapshot at the end of the path whose deepest resident node is `node` or the next above it;
  * SNAPSHOT_NONE if the path goes on, or ends without one. */
 uint32_t cache_path_end(const struct cache *cache, node_id node);
+
+/* How much was looked at up to now, by the cache, the eviction and the memory strategy. It says how
+ * long a run takes, in a number that is the same on every machine, and nothing about the load. */
+static inline uint64_t cache_steps(const struct cache *cache)
+{
+    return cache->steps + cache->eviction.steps + cache->memory.steps;
+}
 
 struct cache_bytes cache_count_bytes(const struct cache *cache);
 uint64_t cache_external_bytes(const struct cache *cache); /* that part of them */

@@ -1,12 +1,15 @@
 #include <assert.h>
 
 #include "sim/cache/store.h"
+#include "sim/cache/walk.h"
 #include "sim/core/mem.h"
 
 /* The deepest snapshot at or below `limit` on the path up from `node`. */
 static void find_snapshot(struct cache *cache, node_id node, uint32_t limit, struct lookup *found)
 {
+    node = walk_to_position(cache, node, limit, &cache->counters.node_visits);
     for (;; node = cache->workload->nodes[node].parent) {
+        node = walk_to_snapshots(cache, node, &cache->counters.node_visits);
         cache->counters.node_visits++;
         uint32_t link = cache_snapshots_to(cache, node, limit);
         if (link != 0) {
@@ -24,9 +27,10 @@ static void find_snapshot(struct cache *cache, node_id node, uint32_t limit, str
 
 /* Without recurrent layers the match itself is the hit, cut to whole pages, or to the
  * match unit. */
-static void cut_match(const struct cache *cache, uint32_t limit, struct lookup *found)
+static void cut_match(struct cache *cache, uint32_t limit, struct lookup *found)
 {
     uint32_t hit = found->match_tokens;
+    uint64_t passed = 0;
     uint64_t match_unit = cache->settings.match_unit;
     bool whole_blocks = cache->memory.pages_are_blocks && !match_unit && hit <= limit;
     if (hit > limit)
@@ -38,20 +42,31 @@ static void cut_match(const struct cache *cache, uint32_t limit, struct lookup *
     found->asked = found->match_tokens < limit ? found->match_tokens : limit;
     found->hit_node = hit == found->match_tokens
                           ? found->match_node
-                          : workload_node_at(cache->workload, found->match_node, hit);
+                          : walk_to_position(cache, found->match_node, hit, &passed);
 }
 
+/* Tells the policy of the KV on the path, deeper first. */
 static void use_kv(struct cache *cache, node_id node)
 {
-    for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent)
-        cache->eviction.ops->used(&cache->eviction, node);
+    struct eviction *eviction = &cache->eviction;
+    if (eviction->ops->path_used) {
+        eviction->ops->path_used(eviction, node);
+        return;
+    }
+    for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent, eviction->steps++)
+        eviction->ops->used(eviction, node);
 }
 
 /* Tells the policy of the snapshots on the path, shallower first. */
 static void use_path_snapshots(struct cache *cache, node_id node, uint32_t match_tokens)
 {
+    struct eviction *eviction = &cache->eviction;
+    if (eviction->ops->snapshots_used && cache->paths) {
+        eviction->ops->snapshots_used(eviction, node, match_tokens);
+        return;
+    }
     cache->path_length = 0;
-    for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent) {
+    for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent, eviction->steps++) {
         for (uint32_t link = cache_snapshots_to(cache, node, match_tokens); link != 0;
              link = cache->snapshots[link - 1].next) {
             cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
@@ -59,8 +74,9 @@ static void use_path_snapshots(struct cache *cache, node_id node, uint32_t match
             cache->path[cache->path_length++] = snapshot_holding(cache, link - 1);
         }
     }
+    eviction->steps += cache->path_length;
     while (cache->path_length > 0)
-        cache->eviction.ops->used(&cache->eviction, cache->path[--cache->path_length]);
+        eviction->ops->used(eviction, cache->path[--cache->path_length]);
 }
 
 /* Tells the memory strategy what the request stands on. */
@@ -91,20 +107,14 @@ struct lookup cache_lookup(struct cache *cache, const struct request *request)
     uint32_t limit = min_compute < prompt_tokens ? prompt_tokens - (uint32_t)min_compute : 0;
     cache->counters.lookups++;
 
-    node_id node = request->prompt_node;
-    while (node != NODE_ROOT && cache->nodes[node].resident == 0) {
-        if (found.kept_tokens == 0 && cache->nodes[node].kept > 0)
-            found.kept_tokens =
-                workload_node_start(cache->workload, node) + cache->nodes[node].kept;
-        node = nodes[node].parent;
-        cache->counters.node_visits++;
-    }
+    uint64_t passed = 0;
+    node_id kept = walk_to_kept(cache, request->prompt_node, &passed);
+    found.kept_tokens = workload_node_start(cache->workload, kept) + cache->nodes[kept].kept;
+    node_id node = walk_to_resident(cache, kept, &passed);
+    cache->counters.node_visits += passed;
     const struct cache_node *last = &cache->nodes[node];
     found.match_node = node;
     found.match_tokens = workload_node_start(cache->workload, node) + last->resident;
-    uint32_t kept = workload_node_start(cache->workload, node) + last->kept;
-    if (found.kept_tokens < kept)
-        found.kept_tokens = kept;
     found.forks = last->children > 0 && found.match_tokens < prompt_tokens;
 
     if (found.forks && cache->forked)

@@ -108,7 +108,7 @@ void placement_set_close(struct placement_set *set)
 void placement_set_plan(struct placement_set *set, const struct placement_view *view,
                         struct positions *positions)
 {
-    positions->count = 0;
+    positions_clear(positions);
     for (size_t i = 0; i < set->count; i++)
         set->parts[i].ops->plan(&set->parts[i], view, positions);
     positions_settle(positions, view->hit_tokens, view->end_tokens);

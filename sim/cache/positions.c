@@ -36,22 +36,35 @@ uint64_t grains_grid_in_force(const struct grains *grains, uint64_t interval)
 
 /* ---- positions ---- */
 
+void positions_clear(struct positions *positions)
+{
+    positions->count = 0;
+    positions->newest = 0;
+}
+
+/* Makes one of two wishes for the same position. */
+static void join(struct wanted_position *into, const struct wanted_position *other)
+{
+    if (into->asked < other->asked)
+        into->asked = other->asked;
+    into->newest_only = into->newest_only && other->newest_only;
+}
+
 static void add(struct positions *positions, uint64_t position, uint64_t grain, bool newest_only)
 {
     if (position > WORKLOAD_TOKENS_MAX)
         return;
-    uint32_t floored = (uint32_t)(position - position % grain);
-    struct wanted_position *last =
-        positions->count > 0 ? &positions->items[positions->count - 1] : NULL;
-    if (last && last->position == floored && last->newest_only == newest_only) {
-        if (last->asked < position) /* what falls together takes room once */
-            last->asked = (uint32_t)position;
+    const struct wanted_position wanted = {.position = (uint32_t)(position - position % grain),
+                                           .asked = (uint32_t)position,
+                                           .newest_only = newest_only};
+    if (positions->count > 0 &&
+        positions->items[positions->count - 1].position == wanted.position) {
+        join(&positions->items[positions->count - 1], &wanted);
         return;
     }
     positions->items = mem_grow(positions->items, &positions->capacity, positions->count + 1,
                                 sizeof *positions->items);
-    positions->items[positions->count++] = (struct wanted_position){
-        .position = floored, .asked = (uint32_t)position, .newest_only = newest_only};
+    positions->items[positions->count++] = wanted;
 }
 
 void positions_add_end(struct positions *positions, uint32_t position)
@@ -62,16 +75,26 @@ void positions_add_end(struct positions *positions, uint32_t position)
 void positions_add_newest_end(struct positions *positions, uint32_t position)
 {
     add(positions, position, positions->grains.end, true);
-}
-
-void positions_add_on_grid(struct positions *positions, uint64_t position, uint64_t interval)
-{
-    add(positions, position, grain_of_interval(&positions->grains, interval), false);
+    positions->newest = (uint32_t)(position - position % positions->grains.end);
 }
 
 void positions_add_interior(struct positions *positions, uint64_t position)
 {
     add(positions, position, positions->grains.interior, false);
+}
+
+void positions_add_multiples(struct positions *positions, uint64_t interval, uint32_t above,
+                             uint32_t end)
+{
+    uint64_t grain = grain_of_interval(&positions->grains, interval);
+    for (uint64_t first = above - above % interval + interval; first <= end; first += interval) {
+        /* Of those that are floored to one position, the last one is what counts. */
+        uint64_t last = first - first % grain + grain - 1;
+        if (last > end)
+            last = end;
+        first = last - last % interval;
+        add(positions, first, grain, false);
+    }
 }
 
 static int by_position(const void *a, const void *b)
@@ -105,8 +128,7 @@ void positions_settle(struct positions *positions, uint32_t above, uint32_t end)
             items[kept++] = items[i];
             continue;
         }
-        items[kept - 1].asked = items[i].asked;
-        items[kept - 1].newest_only = items[kept - 1].newest_only && items[i].newest_only;
+        join(&items[kept - 1], &items[i]);
     }
     positions->count = kept;
 }

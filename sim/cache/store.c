@@ -98,7 +98,7 @@ static void drop_orphans(struct cache *cache, node_id node)
     if (cache->kv_is_holding && !cache->settings.keep_only_for_fork)
         return;
     for (; node != NODE_ROOT && cache->nodes[node].children == 0;
-         node = cache->workload->nodes[node].parent) {
+         node = cache->workload->nodes[node].parent, cache->steps++) {
         uint32_t resident = cache->nodes[node].resident;
         if (resident == 0)
             continue;
@@ -159,13 +159,15 @@ void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t d
 void store_drop_pages(struct cache *cache, node_id node, uint64_t pages)
 {
     const struct kin *kin = cache->kin;
+    node_id leaf = node;
     for (;;) {
-        node_id leaf = node;
-        while (kin[leaf].first_child)
+        for (; kin[leaf].first_child; cache->steps++)
             leaf = kin[leaf].first_child - 1;
         if (leaf == node)
             break;
         cut(cache, leaf, workload_node_start(cache->workload, leaf));
+        while (leaf != node && cache->nodes[leaf].resident == 0)
+            leaf = cache->workload->nodes[leaf].parent;
     }
     if (cache->nodes[node].resident == 0)
         return;
@@ -176,16 +178,14 @@ void store_drop_pages(struct cache *cache, node_id node, uint64_t pages)
 
 void store_use_path(struct cache *cache, node_id node)
 {
-    if (cache->memory.ops->used == NULL)
-        return;
-    for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent)
-        cache->memory.ops->used(&cache->memory, false, node);
+    if (cache->memory.ops->path_used)
+        cache->memory.ops->path_used(&cache->memory, node);
 }
 
 void store_use_snapshot(struct cache *cache, uint32_t snapshot)
 {
     if (cache->memory.ops->used)
-        cache->memory.ops->used(&cache->memory, true, snapshot);
+        cache->memory.ops->used(&cache->memory, snapshot);
 }
 
 static uint32_t take_slot(struct cache *cache)
@@ -217,6 +217,12 @@ static void link_snapshot(struct cache *cache, node_id node, uint32_t deeper, ui
         cache->snapshots[deeper - 1].next = next;
     else
         cache->nodes[node].snapshots = next;
+    if (deeper != 0 || cache->paths == NULL)
+        return;
+    if (next != 0)
+        marks_set(&cache->with_snapshots, cache->paths->places[node]);
+    else
+        marks_clear(&cache->with_snapshots, cache->paths->places[node]);
 }
 
 uint32_t store_snapshot(struct cache *cache, node_id node, const struct wanted_position *wanted,

@@ -37,6 +37,7 @@ struct result {
     uint64_t moved_bytes, moved_places;
     struct grains grains;          /* where snapshots may be; zeroes for a model that has none */
     uint64_t snapshot_grid_tokens; /* of placements with an interval; 0 without one */
+    uint64_t steps;                /* see cache_steps(); not printed */
     uint64_t digest;               /* of every request's outcome, in order */
 
     /* What the settings resolved to. */

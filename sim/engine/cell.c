@@ -91,7 +91,7 @@ struct context cell_context(const struct cell *cell, uint32_t arrival)
 void cell_plan(struct cell *cell, const struct context *context, const struct lookup *found)
 {
     const struct request *request = context->request;
-    cell->positions.count = 0;
+    positions_clear(&cell->positions);
     if (!cell->cache->settings.recurrent)
         return;
     const struct placement_view view = {
@@ -105,6 +105,7 @@ void cell_plan(struct cell *cell, const struct context *context, const struct lo
         .bounds = workload_bounds(cell->workload, request),
         .bound_count = request->bounds_count,
         .workload = cell->workload,
-        .prompt_node = request->prompt_node};
+        .prompt_node = request->prompt_node,
+        .paths = cell->cache->paths};
     placement_set_plan(&cell->placements, &view, &cell->positions);
 }

@@ -36,6 +36,7 @@ static void finish(struct result *result, struct cell *cell, const struct means 
     }
     means_set(means, memory, result);
     result->cache = cell->cache->counters;
+    result->steps = cache_steps(cell->cache);
     result->moved_bytes = memory->moved_bytes;
     result->moved_places = memory->moved_places;
     result->quota_bytes = memory->quota_bytes;

@@ -1,0 +1,96 @@
+#include "sim/cache/walk.h"
+
+/* Nodes that are looked at one by one before paths.h is asked, and how many steps for each node of
+ * the tree a run has to take before it makes them, which costs about as much. Builds that check
+ * themselves take so few that the small loads of tests come to both ways. */
+#ifdef SIM_CHECK
+#define NEAR_NODES 1
+#define STEPS_PER_NODE 1
+#else
+#define NEAR_NODES 8
+#define STEPS_PER_NODE 16
+#endif
+
+void walk_begin(struct cache *cache)
+{
+    const struct workload *workload = cache->workload;
+    if (cache->paths || cache_steps(cache) < (uint64_t)workload->node_count * STEPS_PER_NODE)
+        return;
+    cache->paths = paths_open(workload);
+    cache->memory.paths = cache->paths;
+    marks_open(&cache->with_snapshots, workload->node_count);
+    for (node_id node = 1; node < workload->node_count; node++)
+        if (cache->nodes[node].snapshots != 0)
+            marks_set(&cache->with_snapshots, cache->paths->places[node]);
+}
+
+/* The deepest node on a path for which a test holds, which holds from the root down. */
+static inline node_id walk_to(struct cache *cache, node_id node, paths_test *test, const void *user,
+                              uint64_t *passed)
+{
+    uint64_t here = 0;
+    while (node != NODE_ROOT && !test(user, node)) {
+        if (here == NEAR_NODES && cache->paths) {
+            node = paths_last(cache->paths, node, test, user, passed, &cache->steps);
+            break;
+        }
+        here++;
+        node = cache->workload->nodes[node].parent;
+    }
+    *passed += here;
+    cache->steps += here + 1;
+    return node;
+}
+
+static bool is_resident(const void *user, node_id node)
+{
+    return ((const struct cache_node *)user)[node].resident > 0;
+}
+
+static bool is_kept(const void *user, node_id node)
+{
+    return ((const struct cache_node *)user)[node].kept > 0;
+}
+
+node_id walk_to_resident(struct cache *cache, node_id node, uint64_t *passed)
+{
+    return walk_to(cache, node, is_resident, cache->nodes, passed);
+}
+
+node_id walk_to_kept(struct cache *cache, node_id node, uint64_t *passed)
+{
+    return walk_to(cache, node, is_kept, cache->nodes, passed);
+}
+
+struct place_wanted {
+    const struct workload *workload;
+    uint32_t position;
+};
+
+static bool begins_before(const void *user, node_id node)
+{
+    const struct place_wanted *wanted = user;
+    return workload_node_start(wanted->workload, node) < wanted->position;
+}
+
+node_id walk_to_position(struct cache *cache, node_id node, uint32_t position, uint64_t *passed)
+{
+    const struct place_wanted wanted = {cache->workload, position};
+    return walk_to(cache, node, begins_before, &wanted, passed);
+}
+
+node_id walk_to_snapshots(struct cache *cache, node_id node, uint64_t *passed)
+{
+    uint64_t here = 0;
+    while (node != NODE_ROOT && cache->nodes[node].snapshots == 0) {
+        if (here == NEAR_NODES && cache->paths) {
+            node = paths_nearest(cache->paths, node, &cache->with_snapshots, passed, &cache->steps);
+            break;
+        }
+        here++;
+        node = cache->workload->nodes[node].parent;
+    }
+    *passed += here;
+    cache->steps += here + 1;
+    return node;
+}
