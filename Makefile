@@ -17,7 +17,7 @@ CPPFLAGS += -I. -D_POSIX_C_SOURCE=200809L -MMD -MP
 LDLIBS = -lzstd -lcjson -lcrypto -lpthread -lm
 
 BUILD = build/$(VARIANT)
-LIB_SOURCES = $(wildcard sim/core/*.c sim/load/*.c sim/model/*.c sim/cache/*.c sim/engine/*.c \
+LIB_SOURCES = $(wildcard sim/core/*.c sim/load/*.c sim/model/*.c sim/cost/*.c sim/cache/*.c sim/engine/*.c \
 	policies/*/*.c policies/*.c traces/*.c)
 TOOL_SOURCES = $(wildcard tools/snapsim/*.c)
 TEST_SOURCES = $(wildcard tests/test_*.c tests/prop_*.c)
@@ -58,12 +58,12 @@ EMBEDDED = $(sort $(wildcard tools/plot/*.gp tools/plot/*.css tools/plot/*.js))
 $(BUILD)/embedded.c: tools/plot/embed.sh $(EMBEDDED)
 	tools/plot/embed.sh tools/snapsim/embedded.h embedded $(EMBEDDED) >$@
 
-# Calibrations that were measured and committed: --calib h200-measured (sim/model/calib_measured.h).
+# Calibrations that were measured and committed: --calib h200-measured (sim/cost/calib_measured.h).
 # The list of their names is made again when it changes, for one that is taken away.
 MEASURED = $(sort $(wildcard results/calibration/*.json))
 $(shell echo '$(MEASURED)' | cmp -s - $(BUILD)/measured.list || echo '$(MEASURED)' >$(BUILD)/measured.list)
 $(BUILD)/measured.c: tools/plot/embed.sh $(BUILD)/measured.list $(MEASURED)
-	tools/plot/embed.sh sim/model/calib_measured.h calib_measured $(MEASURED) >$@
+	tools/plot/embed.sh sim/cost/calib_measured.h calib_measured $(MEASURED) >$@
 
 $(BUILD)/embedded.o $(BUILD)/measured.o: $(BUILD)/%.o: $(BUILD)/%.c
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) -c -o $@ $<

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "sim/cost/calib.h"
+#include "sim/cost/calib_band.h"
 #include "sim/engine/config.h"
-#include "sim/model/calib.h"
-#include "sim/model/calib_band.h"
 #include "sim/model/model.h"
 #include "tests/fuzz_require.h"
 

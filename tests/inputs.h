@@ -2,8 +2,8 @@
 #ifndef SNAPSIM_INPUTS_H
 #define SNAPSIM_INPUTS_H
 
+#include "sim/cost/calib.h"
 #include "sim/engine/replay.h"
-#include "sim/model/calib.h"
 #include "traces/open.h"
 
 /* A copy of text with each ' made a ", so that JSON can be read in C; the caller frees it. */

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/model/calib.h"
-#include "sim/model/calib_band.h"
-#include "sim/model/calib_measured.h"
+#include "sim/cost/calib.h"
+#include "sim/cost/calib_band.h"
+#include "sim/cost/calib_measured.h"
 #include "tests/inputs.h"
 #include "tests/suite.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "sim/model/calib.h"
-#include "sim/model/calib_band.h"
+#include "sim/cost/calib.h"
+#include "sim/cost/calib_band.h"
 #include "tests/suite.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))

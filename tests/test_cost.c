@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/model/calib.h"
-#include "sim/model/cost.h"
+#include "sim/cost/calib.h"
+#include "sim/cost/cost.h"
 #include "sim/model/flops.h"
 #include "sim/model/presets.h"
 #include "tests/inputs.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "sim/core/units.h"
-#include "sim/model/calib.h"
-#include "sim/model/calib_band.h"
+#include "sim/cost/calib.h"
+#include "sim/cost/calib_band.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/core/units.h"
-#include "sim/model/cost.h"
+#include "sim/cost/cost.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "sim/model/calib_law.h"
+#include "sim/cost/calib_law.h"
 #include "sim/model/presets.h"
 #include "tools/snapsim/snapsim.h"
 #include "traces/compiled.h"

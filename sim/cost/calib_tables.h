@@ -3,7 +3,7 @@
 #ifndef SNAPSIM_CALIB_TABLES_H
 #define SNAPSIM_CALIB_TABLES_H
 
-#include "sim/model/calib.h"
+#include "sim/cost/calib.h"
 
 /* What the kernel does not use is 0. For host copies m is the bytes of a piece, of which there are
  * CALIB_TABLE_PIECES. us[1] is 0 in tables of one device. A time of 0 is none. */

@@ -1,4 +1,4 @@
-#include "sim/model/calib_band.h"
+#include "sim/cost/calib_band.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* A calibration as a file. Keys and their order are those of tools/probe. */
-#include "sim/model/calib.h"
+#include "sim/cost/calib.h"
 
 static void add_value(struct json *parent, const char *key, const struct calib_value *value,
                       const char *unit)

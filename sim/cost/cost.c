@@ -1,4 +1,4 @@
-#include "sim/model/cost.h"
+#include "sim/cost/cost.h"
 
 #include <assert.h>
 #include <stdio.h>

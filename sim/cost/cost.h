@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "sim/core/err.h"
-#include "sim/model/calib.h"
+#include "sim/cost/calib.h"
 #include "sim/model/model.h"
 
 enum cost_kda { COST_KDA_FLASH, COST_KDA_FLA }; /* which prefill kernels */

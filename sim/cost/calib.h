@@ -17,7 +17,7 @@
 #include "sim/core/err.h"
 #include "sim/core/json.h"
 #include "sim/core/text.h"
-#include "sim/model/calib_law.h"
+#include "sim/cost/calib_law.h"
 
 #define CALIB_DEFAULT "h200"
 #define CALIB_SCHEMA 1

@@ -2,7 +2,7 @@
  * held against them at shapes so large that only its rates count. */
 #include <assert.h>
 
-#include "sim/model/calib.h"
+#include "sim/cost/calib.h"
 
 #define LARGE (UINT64_C(1) << 20)
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "sim/model/calib.h"
-#include "sim/model/calib_tables.h"
+#include "sim/cost/calib.h"
+#include "sim/cost/calib_tables.h"
 
 #define P CALIB_PUBLISHED
 #define A CALIB_ASSUMED

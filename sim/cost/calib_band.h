@@ -6,7 +6,7 @@
 #ifndef SNAPSIM_CALIB_BAND_H
 #define SNAPSIM_CALIB_BAND_H
 
-#include "sim/model/calib.h"
+#include "sim/cost/calib.h"
 
 enum band_verdict {
     BAND_GOOD,    /* as expected */

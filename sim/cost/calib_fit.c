@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "sim/model/calib.h"
+#include "sim/cost/calib.h"
 
 /* A law's points, as the factors of its terms and the microseconds that they should give. */
 struct samples {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "sim/model/calib.h"
+#include "sim/cost/calib.h"
 
 struct reader {
     const struct json_document *document;

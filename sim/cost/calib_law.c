@@ -1,4 +1,4 @@
-#include "sim/model/calib_law.h"
+#include "sim/cost/calib_law.h"
 
 #include <assert.h>
 

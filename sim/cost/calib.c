@@ -1,4 +1,4 @@
-#include "sim/model/calib.h"
+#include "sim/cost/calib.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "sim/model/calib_measured.h"
+#include "sim/cost/calib_measured.h"
 
 static const char *const provenances[CALIB_PROVENANCES] = {"published", "assumed", "measured",
                                                            "simulated"};

@@ -3,7 +3,7 @@
  *
  * 0 is left out. Three of H100's KDA decodes beat its memory (3.4 us for 12.7 MB; 13.6 and 14 us
  * for 50.8 MB): they came from the L2 cache. */
-#include "sim/model/calib_tables.h"
+#include "sim/cost/calib_tables.h"
 
 /* clang-format off */
 static const struct calib_row hopper_rows[] = { /* the last two numbers: us on H100, on H200 */
