@@ -21,6 +21,9 @@ struct config input_config(const char *const *settings);
 struct result input_replay(struct config *config, struct workload *workload,
                            const struct plugins *plugins);
 
+/* The preset of that name, for as long as the program runs; the test fails if there is none. */
+const struct model *input_preset(const char *name);
+
 /* The calibration of that name, to cost with; the test fails if it does not load. */
 struct calibration input_calib(const char *name);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "sim/cost/calib_measured.h"
+#include "sim/cost/calib_files.h"
 
 static const char *const provenances[CALIB_PROVENANCES] = {"published", "assumed", "measured",
                                                            "simulated"};
@@ -18,22 +18,70 @@ const char *calib_provenance_name(enum calib_provenance provenance)
     return provenances[provenance];
 }
 
+static const struct embedded_file *find_file(const struct embedded_file *file, const char *name,
+                                             size_t length)
+{
+    while (file->name &&
+           (strncmp(file->name, name, length) != 0 || strcmp(file->name + length, ".json") != 0))
+        file++;
+    return file->name ? file : NULL;
+}
+
 /* stem: how long the name is without its suffix. */
 static int load_measured(struct calibration *out, const char *name, size_t stem, enum calib_use use,
                          struct err *err)
 {
     char path[ERR_TEXT_SIZE];
-    for (const struct calib_measured *one = calib_measured; one->name; one++)
-        if (strncmp(one->name, name, stem) == 0 && strcmp(one->name + stem, ".json") == 0) {
-            snprintf(path, sizeof path, CALIB_MEASURED_FOLDER "/%.200s", one->name);
-            return calib_read_text(out, path, one->text, use, err);
-        }
+    const struct embedded_file *file = find_file(calib_measured, name, stem);
+    if (file) {
+        snprintf(path, sizeof path, CALIB_MEASURED_FOLDER "/%.200s", file->name);
+        return calib_read_text(out, path, file->text, use, err);
+    }
     int shown = stem < 100 ? (int)stem : 100;
     return err_set(err,
                    "there is no calibration '%.100s': nobody has measured one yet; on a machine "
                    "with that GPU, make probe && build/probe --output " CALIB_MEASURED_FOLDER
                    "/%.*s.json, then build again",
                    name, shown, name);
+}
+
+bool calib_builtin_name(size_t index, char out[CALIB_NAME])
+{
+    const char *name = calib_published[index].name;
+    if (name == NULL)
+        return false;
+    snprintf(out, CALIB_NAME, "%.*s", (int)(strlen(name) - strlen(".json")), name);
+    return true;
+}
+
+static const char *name_at(const void *table, size_t index)
+{
+    return ((const char *const *)table)[index];
+}
+
+#define NAMES_MAX 64
+
+static int load_builtin(struct calibration *out, const char *name, enum calib_use use,
+                        struct err *err)
+{
+    char kept[NAMES_MAX][CALIB_NAME];
+    const char *names[NAMES_MAX + 1] = {NULL};
+    const struct embedded_file *file = find_file(calib_published, name, strlen(name));
+    if (file)
+        return calib_read_text(out, file->name, file->text, use, err);
+    struct text known = {0};
+    for (size_t i = 0; i < NAMES_MAX && calib_builtin_name(i, kept[i]); i++) {
+        names[i] = kept[i];
+        text_printf(&known, "%s%s", i ? ", " : "", kept[i]);
+    }
+    const char *near = text_nearest(name, name_at, names);
+    if (near)
+        err_set(err, "there is no calibration '%.100s' (did you mean '%s'?)", name, near);
+    else
+        err_set(err, "there is no calibration '%.100s'; %s are built in, others are files", name,
+                known.data);
+    text_close(&known);
+    return -1;
 }
 
 int calib_load(struct calibration *out, const char *name_or_path, enum calib_use use,
@@ -44,7 +92,7 @@ int calib_load(struct calibration *out, const char *name_or_path, enum calib_use
     size_t length = strlen(name_or_path), suffix = strlen(CALIB_MEASURED_SUFFIX);
     if (length > suffix && strcmp(name_or_path + length - suffix, CALIB_MEASURED_SUFFIX) == 0)
         return load_measured(out, name_or_path, length - suffix, use, err);
-    return calib_open_builtin(out, name_or_path, err);
+    return load_builtin(out, name_or_path, use, err);
 }
 
 void calib_close(struct calibration *calib)

@@ -109,15 +109,15 @@ enum calib_use {
     CALIB_TO_COST  /* refuses simulated values, and what is faster than the device */
 };
 
-/* A name of a built-in calibration, NAME-measured for one that was committed (calib_measured.h), or
+/* A name of a built-in calibration, NAME-measured for one that was committed (calib_files.h), or
  * a file if there is a '/' or a ".json" in it. */
 int calib_load(struct calibration *out, const char *name_or_path, enum calib_use use,
                struct err *err) MUST_CHECK;
 void calib_close(struct calibration *calib);
 
-/* What is built in (calib_builtin.c): names in order, NULL after the last; and one of them. */
-const char *calib_builtin_name(size_t index);
-int calib_open_builtin(struct calibration *out, const char *name, struct err *err) MUST_CHECK;
+/* What is built in, in order; false after the last. */
+#define CALIB_NAME 64
+bool calib_builtin_name(size_t index, char out[CALIB_NAME]);
 
 /* Files (calib_file.c, calib_print.c). What calib_print() wrote reads back as the same calibration
  * and prints as the same bytes. */

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "sim/model/flops.h"
+
 #define MATRIX 16384.0      /* elements of the 128 x 128 matrix that the chain laws are about */
 #define CONV_CHAIN 384.0    /* channels of one head's q, k and v: the unit of the conv laws */
 #define WINDOW_ROWS 3       /* inputs that a convolution of four taps keeps */
@@ -394,8 +396,8 @@ uint64_t calib_shape_pieces(const struct calib_shape *shape)
 
 double calib_shape_pairs(const struct calib_shape *shape)
 {
-    double tokens = (double)shape->tokens, context = (double)shape->context;
-    return (double)shape->sequences * (tokens * context + tokens * (tokens + 1) / 2);
+    return (double)shape->sequences *
+           flops_window_pairs(shape->tokens, shape->context, shape->window);
 }
 
 static bool is_kda(enum calib_kernel kernel)

@@ -64,6 +64,7 @@ struct calib_shape {
     uint64_t latent_dim, rope_dim; /* MLA: what a token caches */
     uint64_t kv_token_bytes;       /* what one token and layer keeps in the cache, on this GPU */
     uint64_t channels;             /* of the convolution; 0: those of queries, keys and values */
+    uint64_t window;               /* last tokens that a token attends to; 0: all */
 };
 
 #define CALIB_TERMS 4

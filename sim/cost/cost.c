@@ -3,7 +3,9 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "sim/core/whole.h"
 #include "sim/model/flops.h"
+#include "sim/model/kind.h"
 
 /* Nanoseconds, rounded to nearest; at most 104 days, so that sums over layers fit. */
 static uint64_t ns_of(double us)
@@ -33,34 +35,33 @@ static double later(double a, double b)
     return a > b ? a : b;
 }
 
+/* The laws of each kind of work, as published kernels do it. */
+static const struct {
+    enum calib_law_id prefill, decode;
+} core_laws[LAYER_CORES] = {
+    [CORE_NONE] = {LAW_MAMBA_PREFILL, LAW_MAMBA_DECODE}, /* not used: there is no such work */
+    [CORE_KDA] = {LAW_KDA_PREFILL, LAW_KDA_DECODE},
+    [CORE_GDN] = {LAW_GDN_PREFILL, LAW_GDN_DECODE},
+    [CORE_MAMBA] = {LAW_MAMBA_PREFILL, LAW_MAMBA_DECODE},
+    [CORE_MLA] = {LAW_MLA_PREFILL, LAW_MLA_DECODE},
+    [CORE_GQA] = {LAW_GQA_PREFILL, LAW_GQA_DECODE},
+    [CORE_EXPERTS] = {LAW_MAMBA_PREFILL, LAW_MAMBA_DECODE}, /* not costed yet */
+};
+
 static bool is_fused(const struct cost *cost, const struct layer_group *group)
 {
-    return group->kind == LAYER_KDA && calib_law_complete(cost->calib, LAW_KDA_DECODE_FUSED);
+    return group->kind->core == CORE_KDA && calib_law_complete(cost->calib, LAW_KDA_DECODE_FUSED);
 }
 
 enum calib_law_id cost_core_law(const struct cost *cost, const struct layer_group *group,
                                 bool decode)
 {
-    switch (group->kind) {
-    case LAYER_KDA:
-        if (decode)
-            return is_fused(cost, group) ? LAW_KDA_DECODE_FUSED : LAW_KDA_DECODE;
-        return cost->kda == COST_KDA_FLA ? LAW_KDA_PREFILL_FLA : LAW_KDA_PREFILL;
-    case LAYER_GDN:
-        return decode ? LAW_GDN_DECODE : LAW_GDN_PREFILL;
-    case LAYER_MLA:
-        return decode ? LAW_MLA_DECODE : LAW_MLA_PREFILL;
-    case LAYER_GQA:
-        return decode ? LAW_GQA_DECODE : LAW_GQA_PREFILL;
-    case LAYER_MAMBA2:
-    case LAYER_MAMBA1:
-    case LAYER_LIGHTNING:
-    case LAYER_MARCONI_SSM:
-    case LAYER_DENSE:
-    case LAYER_MOE:
-        break;
-    }
-    return decode ? LAW_MAMBA_DECODE : LAW_MAMBA_PREFILL;
+    enum layer_core core = group->kind->core;
+    if (decode && is_fused(cost, group))
+        return LAW_KDA_DECODE_FUSED;
+    if (!decode && core == CORE_KDA && cost->kda == COST_KDA_FLA)
+        return LAW_KDA_PREFILL_FLA;
+    return decode ? core_laws[core].decode : core_laws[core].prefill;
 }
 
 static int need(const struct cost *cost, enum calib_law_id law, const char *who, struct err *err)
@@ -84,18 +85,19 @@ static struct layer_sizes sizes_of(const struct cost *cost, const struct layer_g
 static int need_of_group(const struct cost *cost, const struct layer_group *group, struct err *err)
 {
     char who[64];
-    snprintf(who, sizeof who, "%s layers", model_kind_name(group->kind));
+    snprintf(who, sizeof who, "%s layers", group->kind->name);
     if (need(cost, LAW_GEMM_BF16_LARGE, who, err) != 0 ||
         need(cost, LAW_GEMM_BF16_SMALL, who, err) != 0)
         return -1;
-    if (model_kind_role(group->kind) == ROLE_FEED_FORWARD)
+    if (group->kind->role == ROLE_FEED_FORWARD)
         return 0;
-    if (need(cost, cost_core_law(cost, group, false), who, err) != 0 ||
-        need(cost, cost_core_law(cost, group, true), who, err) != 0)
+    if (group->kind->core != CORE_NONE &&
+        (need(cost, cost_core_law(cost, group, false), who, err) != 0 ||
+         need(cost, cost_core_law(cost, group, true), who, err) != 0))
         return -1;
-    if (group->kind == LAYER_MLA && need(cost, LAW_MLA_DECODE_WIDE, who, err) != 0)
+    if (group->kind->core == CORE_MLA && need(cost, LAW_MLA_DECODE_WIDE, who, err) != 0)
         return -1;
-    if (sizes_of(cost, group).conv_bytes == 0)
+    if (sizes_of(cost, group).channels == 0)
         return 0;
     return need(cost, LAW_CONV_PREFILL, who, err) != 0 ||
                    (!is_fused(cost, group) && need(cost, LAW_CONV_DECODE, who, err) != 0)
@@ -128,24 +130,18 @@ static struct calib_shape recurrent_shape(const struct cost *cost, const struct 
                                           uint64_t tokens)
 {
     struct calib_shape shape = calib_shape_of(calib_law_facts(law)->kernel);
-    struct state_matrix matrix = model_state_matrix(cost->model, group);
+    const struct layer_kind *kind = group->kind;
+    struct state_matrix matrix =
+        kind->matrix ? kind->matrix(cost->model, group) : (struct state_matrix){0, 0, 0};
     struct layer_sizes sizes = sizes_of(cost, group);
-    uint64_t tp = cost->sharding.tp;
-    uint64_t rows = group->kind == LAYER_MARCONI_SSM ? 4
-                    : group->conv_kernel > 1         ? group->conv_kernel - 1
-                                                     : 1;
-    shape.heads = matrix.heads / tp;
-    shape.key_heads = group->kind == LAYER_GDN      ? group->key_heads / tp
-                      : group->kind == LAYER_MAMBA2 ? (group->groups + tp - 1) / tp
-                      : matrix.rows == 1            ? 1
-                                                    : shape.heads;
-    bool delta =
-        group->kind == LAYER_KDA || group->kind == LAYER_GDN || group->kind == LAYER_LIGHTNING;
-    shape.key_dim = delta ? matrix.rows : matrix.columns;
-    shape.value_dim = delta ? matrix.columns : matrix.rows;
+    shape.heads = matrix.heads / cost->sharding.tp;
+    shape.key_heads =
+        kind->key_heads ? whole_ceil(kind->key_heads(group), cost->sharding.tp) : shape.heads;
+    shape.key_dim = kind->keys_are_rows ? matrix.rows : matrix.columns;
+    shape.value_dim = kind->keys_are_rows ? matrix.columns : matrix.rows;
     uint64_t elements = shape.heads * matrix.rows * matrix.columns;
     shape.state_element_bytes = elements > 0 ? sizes.matrix_bytes / elements : 4;
-    shape.channels = sizes.conv_bytes / (2 * rows);
+    shape.channels = sizes.channels;
     shape.sequences = sequences;
     shape.tokens = tokens;
     return shape;
@@ -154,7 +150,7 @@ static struct calib_shape recurrent_shape(const struct cost *cost, const struct 
 uint64_t cost_recurrent_prefill(const struct cost *cost, const struct layer_group *group,
                                 const struct cost_work *work)
 {
-    if (model_kind_role(group->kind) != ROLE_RECURRENT || work->tokens == 0)
+    if (group->kind->matrix == NULL || work->tokens == 0)
         return 0;
     enum calib_law_id law = cost_core_law(cost, group, false);
     struct calib_shape shape = recurrent_shape(cost, group, law, work->sequences, work->tokens);
@@ -164,7 +160,7 @@ uint64_t cost_recurrent_prefill(const struct cost *cost, const struct layer_grou
 uint64_t cost_recurrent_decode(const struct cost *cost, const struct layer_group *group,
                                uint64_t sequences)
 {
-    if (model_kind_role(group->kind) != ROLE_RECURRENT || sequences == 0)
+    if (group->kind->matrix == NULL || sequences == 0)
         return 0;
     enum calib_law_id law = cost_core_law(cost, group, true);
     struct calib_shape shape = recurrent_shape(cost, group, law, sequences, 1);
@@ -174,7 +170,7 @@ uint64_t cost_recurrent_decode(const struct cost *cost, const struct layer_group
 static uint64_t conv(const struct cost *cost, const struct layer_group *group,
                      enum calib_law_id law, uint64_t sequences, uint64_t tokens)
 {
-    if (model_kind_role(group->kind) != ROLE_RECURRENT || sequences * tokens == 0)
+    if (group->kind->channels == NULL || sequences * tokens == 0)
         return 0;
     struct calib_shape shape = recurrent_shape(cost, group, law, sequences, tokens);
     return shape.channels > 0 ? law_ns(cost, law, &shape) : 0;
@@ -197,13 +193,19 @@ static struct calib_shape attention_shape(const struct cost *cost, const struct 
 {
     struct calib_shape shape = calib_shape_of(calib_law_facts(law)->kernel);
     uint64_t tp = cost->sharding.tp;
-    bool mla = group->kind == LAYER_MLA;
+    struct attention_shape attention = group->kind->attention(group);
     shape.heads = group->heads / tp;
-    shape.key_heads = mla ? 0 : group->kv_heads > tp ? group->kv_heads / tp : 1;
-    shape.key_dim = mla ? group->nope_dim + group->rope_dim : group->head_dim;
-    shape.value_dim = mla ? group->value_dim : group->head_dim;
-    shape.latent_dim = group->kv_lora;
-    shape.rope_dim = group->rope_dim;
+    shape.key_dim = attention.key;
+    shape.value_dim = attention.value;
+    shape.window = group->window;
+    if (attention.is_latent) {
+        shape.key_heads = 0;
+        shape.latent_dim = attention.first;
+        shape.rope_dim = attention.second;
+    } else {
+        shape.key_heads = whole_larger(attention.kv_heads / tp, 1);
+        shape.latent_dim = shape.rope_dim = 0;
+    }
     shape.kv_token_bytes = sizes_of(cost, group).kv_entry_bytes;
     return shape;
 }
@@ -238,7 +240,8 @@ uint64_t cost_mla_prefill(const struct cost *cost, const struct layer_group *gro
     uint64_t again = 0;
     if (work->prefix > 0)
         again = cost_gemm(cost, work->sequences * work->prefix,
-                          shape.heads * (group->nope_dim + group->value_dim), group->kv_lora);
+                          shape.heads * (shape.key_dim - shape.rope_dim + shape.value_dim),
+                          shape.latent_dim);
     return law_ns(cost, law, &shape) + again;
 }
 
@@ -247,14 +250,14 @@ uint64_t cost_attention_prefill(const struct cost *cost, const struct layer_grou
 {
     enum cost_form cheaper = COST_EXPANDED;
     uint64_t ns = 0;
-    if (group->kind == LAYER_MLA) {
+    if (group->kind->core == CORE_MLA) {
         uint64_t absorbed = cost_mla_prefill(cost, group, work, COST_ABSORBED);
         ns = cost_mla_prefill(cost, group, work, COST_EXPANDED);
         if (absorbed < ns) {
             cheaper = COST_ABSORBED;
             ns = absorbed;
         }
-    } else if (group->kind == LAYER_GQA && work->tokens > 0) {
+    } else if (group->kind->core == CORE_GQA && work->tokens > 0) {
         struct calib_shape shape = attention_shape(cost, group, LAW_GQA_PREFILL);
         shape.sequences = work->sequences;
         shape.tokens = work->tokens;
@@ -270,14 +273,16 @@ uint64_t cost_attention_prefill(const struct cost *cost, const struct layer_grou
 uint64_t cost_attention_decode(const struct cost *cost, const struct layer_group *group,
                                uint64_t sequences, uint64_t context_tokens)
 {
-    if (model_kind_role(group->kind) != ROLE_ATTENTION || sequences == 0)
+    if (group->kind->attention == NULL || sequences == 0)
         return 0;
     enum calib_law_id law = cost_core_law(cost, group, true);
     struct calib_shape shape = attention_shape(cost, group, law);
-    uint64_t shares = sequences * cost->sharding.dcp;
-    shape.heads *= cost->sharding.dcp;
+    uint64_t dcp = group->kind->role == ROLE_ATTENTION ? cost->sharding.dcp : 1;
+    shape.heads *= dcp;
     shape.sequences = sequences;
-    shape.context = (context_tokens + shares - 1) / shares;
+    shape.context = whole_ceil(context_tokens, sequences * dcp);
+    if (group->window > 0 && shape.context > group->window)
+        shape.context = group->window;
     return law == LAW_MLA_DECODE ? ns_of(absorbed_us(cost, &shape)) : law_ns(cost, law, &shape);
 }
 
@@ -295,14 +300,12 @@ uint64_t cost_gemm(const struct cost *cost, uint64_t m, uint64_t n, uint64_t k)
 static uint64_t copied_weights(const struct cost *cost, const struct layer_group *group)
 {
     uint64_t hidden = cost->model->hidden_dim;
-    if (group->kind == LAYER_MLA)
-        return hidden * (group->q_lora + group->kv_lora + group->rope_dim);
-    return group->kind == LAYER_KDA ? hidden * (group->decay_lora + group->gate_lora) : 0;
+    return group->kind->copied_parameters ? group->kind->copied_parameters(hidden, group) : 0;
 }
 
 uint64_t cost_projection(const struct cost *cost, const struct layer_group *group, uint64_t tokens)
 {
-    if (group->kind == LAYER_MOE || tokens == 0)
+    if (group->kind->core == CORE_EXPERTS || tokens == 0)
         return 0;
     uint64_t hidden = cost->model->hidden_dim, copied = copied_weights(cost, group);
     uint64_t shared = flops_layer_parameters(cost->model, group) - copied;
