@@ -87,11 +87,21 @@ const struct layer_kind kind_mamba2 = {
 static const struct param mamba1_fields[] = {
     COUNT,
     NEEDED(inner_dim, WIDE_MAX, "channels"),
-    NEEDED(state_dim, DIM_MAX, "width of the state of a channel; a layer without one is a 'conv'"),
+    PARAM(struct layer_group, state_dim, PARAM_U64, NULL, 0, DIM_MAX,
+          "width of the state of a channel"),
     NEEDED(dt_rank, DIM_MAX, "rank of the time step's projection"),
     CONV,
     PARAM_END,
 };
+
+static int mamba1_check(const struct model *model, const struct layer_group *group, struct err *err)
+{
+    (void)model;
+    if (group->state_dim > 0)
+        return 0;
+    return err_set(err, "mamba1: state_dim is 0: a short convolution without a recurrent matrix is "
+                        "kind \"conv\", with count, inner_dim and conv_kernel");
+}
 
 static struct state_matrix mamba1_matrix(const struct model *model, const struct layer_group *group)
 {
@@ -129,6 +139,7 @@ const struct layer_kind kind_mamba1 = {
     .role = ROLE_RECURRENT,
     .core = CORE_MAMBA,
     .fields = mamba1_fields,
+    .check = mamba1_check,
     .matrix = mamba1_matrix,
     .channels = mamba1_channels,
     .parameters = mamba1_parameters,

@@ -257,10 +257,41 @@ static int check_envelope(const struct json_document *document, struct err *err)
     return 0;
 }
 
+/* Python writes numbers that JSON does not have. They limit time steps, which have no size. */
+static void blank_infinities(char *text)
+{
+    static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
+    for (bool in_string = false; *text != '\0'; text++) {
+        if (*text == '\\' && in_string && text[1] != '\0')
+            text++;
+        else if (*text == '"')
+            in_string = !in_string;
+        for (size_t i = 0; !in_string && i < sizeof words / sizeof *words; i++)
+            if (strncmp(text, words[i], strlen(words[i])) == 0) {
+                memset(text, ' ', strlen(words[i]));
+                *text = '0';
+            }
+    }
+}
+
+static int open_document(struct json_document *out, const char *path, struct err *err)
+{
+    struct text text = {0};
+    int result = text_read_file(&text, path, err);
+    if (result == 0 && (text.length == 0 || memchr(text.data, '\0', text.length))) {
+        result = json_open_file(out, path, err); /* it says what is wrong */
+    } else if (result == 0) {
+        blank_infinities(text.data);
+        result = json_open_text(out, path, text.data, err);
+    }
+    text_close(&text);
+    return result;
+}
+
 int model_read_file(struct model *out, const char *path, struct err *err)
 {
     struct json_document document;
-    if (json_open_file(&document, path, err) != 0)
+    if (open_document(&document, path, err) != 0)
         return -1;
     const struct json *value = find_model(&document);
     int result = value != document.top ? check_envelope(&document, err) : 0;

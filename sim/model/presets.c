@@ -33,19 +33,6 @@ static size_t stem_of(const struct embedded_file *file)
     return strlen(file->name) - strlen(".json");
 }
 
-/* True if name is one of the words. */
-static bool has_word(const char *words, const char *name)
-{
-    size_t length = strlen(name);
-    while (*words != '\0') {
-        size_t word = strcspn(words, " ");
-        if (word == length && strncasecmp(words, name, length) == 0)
-            return true;
-        words += word + (words[word] == ' ');
-    }
-    return false;
-}
-
 static const char *name_at(const void *table, size_t index)
 {
     return ((const char *const *)table)[index];
@@ -83,7 +70,7 @@ int presets_find(struct model *out, const char *name, struct err *err)
             return 0;
         }
     for (size_t i = 0; presets_at(i, out); i++)
-        if (has_word(out->aliases, name))
+        if (text_has_word(out->aliases, name))
             return 0;
     return unknown(name, err);
 }

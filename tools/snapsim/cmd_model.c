@@ -16,7 +16,8 @@
 
 struct model_options {
     unsigned format;
-    uint64_t align; /* 0: the model's usual one */
+    uint64_t align;   /* 0: the model's usual one */
+    uint64_t context; /* of a request whose memory is printed; 0: none */
 };
 
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
@@ -27,6 +28,8 @@ static const struct param option_params[] = {
      "FORMAT", "table, csv (list only) or json"},
     {"align", PARAM_U64, offsetof(struct model_options, align), "0", 0, 65536, NULL, "TOKENS",
      "granularity of the attention kernel; 0 is 128 with MLA layers, else 16"},
+    {"context", PARAM_U64, offsetof(struct model_options, context), "0", 0, 1073741824, NULL,
+     "TOKENS", "show also what a request of so many tokens takes"},
     PARAM_END,
 };
 
@@ -36,7 +39,8 @@ static const char usage_text[] =
     "\n"
     "Lists the models that snapsim knows, or prints what one of them keeps in memory per GPU,\n"
     "with the arithmetic. `show --format json` prints a model as a file that can be edited and\n"
-    "given back wherever a model is named.\n"
+    "given back wherever a model is named. A file may also be the config.json of a Hugging Face\n"
+    "model of a family that is known.\n"
     "\n";
 
 static const char example_text[] =
@@ -45,7 +49,9 @@ static const char example_text[] =
     "  snapsim model show kimi-k3 --tp 8\n"
     "  snapsim model show kimi-k3 --tp 8 --dcp 8 --kv-dtype fp8 --snapshot-dtype bf16\n"
     "  snapsim model show qwen3.5-27b --format json >mine.json\n"
-    "  snapsim model show ./mine.json --tp 4\n";
+    "  snapsim model show ./mine.json --tp 4\n"
+    "  snapsim model show qwen3.6-27b --conv-dtype fp32 --kv-dtype q8_0 --context 262144\n"
+    "  snapsim model show path/to/config.json --pp 8\n";
 
 static int put(struct text *out, int status)
 {
@@ -346,6 +352,25 @@ static void show_head(const struct model *model, const struct sharding *sharding
     text_printf(out, "\n");
 }
 
+/* What a request of so many tokens holds. A sliding window is charged whole. */
+static uint64_t request_bytes(const struct model_sizes *sizes, uint64_t context)
+{
+    return sizes->state_bytes + context * sizes->kv_bytes_per_token;
+}
+
+static void show_request(const struct model_sizes *sizes, uint64_t context, struct text *out)
+{
+    char a[UNITS_TEXT], b[UNITS_TEXT], label[64];
+    struct text formula = {0};
+    snprintf(label, sizeof label, "request of %s tokens", units_grouped(context, a));
+    if (sizes->state_bytes > 0)
+        text_printf(&formula, "%s + ", units_grouped(sizes->state_bytes, a));
+    text_printf(&formula, "%s x %s", units_grouped(context, a),
+                units_grouped(sizes->kv_bytes_per_token, b));
+    line(out, label, formula.data, request_bytes(sizes, context), "B");
+    text_close(&formula);
+}
+
 static void show_tail(const struct model_sizes *sizes, uint64_t align, struct text *out)
 {
     char a[UNITS_TEXT], b[UNITS_TEXT];
@@ -381,8 +406,8 @@ static void show_tail(const struct model_sizes *sizes, uint64_t align, struct te
 }
 
 static int show_table(const struct model *model, const struct sharding *sharding,
-                      const struct model_sizes *sizes, uint64_t align, struct text *out,
-                      struct err *err)
+                      const struct model_sizes *sizes, uint64_t align, uint64_t context,
+                      struct text *out, struct err *err)
 {
     show_head(model, sharding, out);
     for (size_t i = 0; i < model->group_count; i++) {
@@ -397,17 +422,23 @@ static int show_table(const struct model *model, const struct sharding *sharding
             attention_lines(&view, sharding, &layer, out);
     }
     show_tail(sizes, align, out);
+    if (context > 0)
+        show_request(sizes, context, out);
     return 0;
 }
 
 static void show_json(const struct model *model, const struct sharding *sharding,
-                      const struct model_sizes *sizes, uint64_t align, struct text *out)
+                      const struct model_sizes *sizes, uint64_t align, uint64_t context,
+                      struct text *out)
 {
-    struct json *top = json_new_object();
+    struct json *top = json_new_object(), *object = NULL;
     json_add_u64(top, "schema", 1);
     model_to_json(model, json_add_object(top, "model"));
     config_write_table(sharding_params, sharding, json_add_object(top, "sharding"));
-    sizes_json(sizes, model_page_tokens(sizes, align), json_add_object(top, "sizes"));
+    object = json_add_object(top, "sizes");
+    sizes_json(sizes, model_page_tokens(sizes, align), object);
+    if (context > 0)
+        json_add_u64(object, "request_bytes", request_bytes(sizes, context));
     json_print(top, true, out);
     text_printf(out, "\n");
     json_close(top);
@@ -430,12 +461,12 @@ static int show_model(const char *name, const struct sharding *sharding,
     uint64_t align = options->align ? options->align : model_default_align(&model);
     if (model_sizes(&model, sharding, &sizes, &err) != 0 ||
         (options->format == FORMAT_TABLE &&
-         show_table(&model, sharding, &sizes, align, &out, &err) != 0)) {
+         show_table(&model, sharding, &sizes, align, options->context, &out, &err) != 0)) {
         text_close(&out);
         return say(EXIT_USAGE, "--%s", err.text); /* the text starts with the setting's name */
     }
     if (options->format == FORMAT_JSON)
-        show_json(&model, sharding, &sizes, align, &out);
+        show_json(&model, sharding, &sizes, align, options->context, &out);
     return put(&out, EXIT_GOOD);
 }
 
