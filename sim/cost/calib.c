@@ -65,13 +65,13 @@ static int load_builtin(struct calibration *out, const char *name, enum calib_us
                         struct err *err)
 {
     char kept[NAMES_MAX][CALIB_NAME];
-    const char *names[NAMES_MAX + 1] = {NULL};
+    const char *names[NAMES_MAX + 2] = {CALIB_DEFAULT}; /* of those equally near, the default */
     const struct embedded_file *file = find_file(calib_published, name, strlen(name));
     if (file)
         return calib_read_text(out, file->name, file->text, use, err);
     struct text known = {0};
     for (size_t i = 0; i < NAMES_MAX && calib_builtin_name(i, kept[i]); i++) {
-        names[i] = kept[i];
+        names[i + 1] = kept[i];
         text_printf(&known, "%s%s", i ? ", " : "", kept[i]);
     }
     const char *near = text_nearest(name, name_at, names);

@@ -106,7 +106,7 @@ const struct layer_kind kind_gqa = {
 
 static const struct param swa_fields[] = {
     GQA_FIELDS,
-    NEEDED(window, 16777216, "last tokens that a token looks at, itself included"),
+    NEEDED(window, WIDE_MAX, "last tokens that a token looks at, itself included"),
     PARAM_END,
 };
 

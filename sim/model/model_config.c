@@ -324,7 +324,7 @@ static int read_layers(struct config *config, const struct family *family,
                        const struct json_document *document, struct model *out, struct err *err)
 {
     struct err reason;
-    const struct json *place = json_first(config->top);
+    const struct json *place = json_first(document->top);
     config->hidden = config_needed(config, config->top, "hidden_size");
     config->layers = config_needed(config, config->top, "num_hidden_layers n_layer");
     out->vocab = config_needed(config, config->top, "vocab_size");

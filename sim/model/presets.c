@@ -43,12 +43,12 @@ static const char *name_at(const void *table, size_t index)
 static int unknown(const char *name, struct err *err)
 {
     char kept[NAMES_MAX][64];
-    const char *names[NAMES_MAX + 1] = {NULL};
+    const char *names[NAMES_MAX + 2] = {PRESETS_DEFAULT}; /* of those equally near, the default */
     struct text known = {0}, hint = {0};
     for (size_t i = 0; i < NAMES_MAX && preset_files[i].name; i++) {
         snprintf(kept[i], sizeof kept[i], "%.*s", (int)stem_of(&preset_files[i]),
                  preset_files[i].name);
-        names[i] = kept[i];
+        names[i + 1] = kept[i];
         text_printf(&known, " %s", kept[i]);
     }
     const char *near = text_nearest(name, name_at, names);

@@ -28,7 +28,7 @@ static const struct param option_params[] = {
      "FORMAT", "table, csv (list only) or json"},
     {"align", PARAM_U64, offsetof(struct model_options, align), "0", 0, 65536, NULL, "TOKENS",
      "granularity of the attention kernel; 0 is 128 with MLA layers, else 16"},
-    {"context", PARAM_U64, offsetof(struct model_options, context), "0", 0, 1073741824, NULL,
+    {"context", PARAM_U64, offsetof(struct model_options, context), "0", 0, 16777216, NULL,
      "TOKENS", "show also what a request of so many tokens takes"},
     PARAM_END,
 };
