@@ -50,6 +50,12 @@ static int read_config(const char *text, struct model *out, struct err *err)
 #define L8 "0,0,0,0,0,0,0,1"
 #define L80 L8 "," L8 "," L8 "," L8 "," L8 "," L8 "," L8 "," L8 "," L8 "," L8
 #define MIMO6 "1,1,1,1,1,0"
+#define G4 X3("'linear_attention'") ",'deepseek_sparse_attention'"
+#define GLM44 G4 "," G4 "," G4 "," G4 "," G4 "," G4 "," G4 "," G4 "," G4 "," G4 "," G4
+#define S10 X3(X3("'sparse'")) ",'sparse'"
+#define S41 S10 "," S10 "," S10 "," S10 ",'sparse'"
+#define W2 "'sliding_attention','full_attention'"
+#define W8 W2 "," W2 "," W2 "," W2
 #define C3 "'conv','conv','full_attention'"
 
 static const struct row {
@@ -135,6 +141,26 @@ static const struct row {
      "'mamba_n_heads':32,'mamba_d_head':128,'mamba_d_ssm':4096,'mamba_d_state':256,"
      "'mamba_n_groups':2,'mamba_d_conv':4,'num_attention_heads':20,'num_key_value_heads':4,"
      "'head_dim':128,'intermediate_size':21504}"},
+    {"glm-5.3-flash", "4-44/4",
+     "{'model_type':'glm5_next','text_config':{'model_type':'glm5_next_text','hidden_size':4096,"
+     "'num_hidden_layers':45,'vocab_size':154880,'layer_types':[" GLM44 ",'linear_attention'],"
+     "'linear_attn_config':{'num_heads':64,'head_dim':128,'short_conv_kernel_size':4,"
+     "'full_attn_layers':[3,7]},'num_attention_heads':64,'num_key_value_heads':1,"
+     "'q_lora_rank':1536,'kv_lora_rank':512,'qk_nope_head_dim':256,'qk_rope_head_dim':0,"
+     "'v_head_dim':256,'index_n_heads':32,'index_head_dim':128,'mlp_layer_types':[" X3(
+         "'dense'") ",'sparse'," S41 "],'first_k_dense_replace':3,'intermediate_size':12288,"
+                    "'n_routed_experts':288,'num_experts_per_tok':8,'moe_intermediate_size':2048,"
+                    "'n_shared_experts':1}}"},
+    {"gpt-oss-20b", "2-24/2",
+     "{'model_type':'gpt_oss','hidden_size':2880,'num_hidden_layers':24,'vocab_size':201088,"
+     "'layer_types':[" W8 "," W8 "," W8 "],'sliding_window':128,'num_attention_heads':64,"
+     "'num_key_value_heads':8,'head_dim':64,'num_local_experts':32,'num_experts_per_tok':4,"
+     "'intermediate_size':2880,'hidden_act':'silu'}"},
+    {"lfm2-8b-a1b", "3-19/4,22",
+     "{'model_type':'lfm2_moe','hidden_size':2048,'num_hidden_layers':24,'vocab_size':65536,"
+     "'full_attn_idxs':[2,6,10,14,18,21],'conv_L_cache':3,'num_attention_heads':32,"
+     "'num_key_value_heads':8,'num_dense_layers':2,'intermediate_size':7168,'num_experts':32,"
+     "'num_experts_per_tok':4,'moe_intermediate_size':1792,'tie_word_embeddings':true}"},
     {"deepseek-v3", "",
      "{'model_type':'deepseek_v3','hidden_size':7168,'num_hidden_layers':61,'vocab_size':129280,"
      "'num_attention_heads':128,'num_key_value_heads':128,'q_lora_rank':1536,'kv_lora_rank':512,"

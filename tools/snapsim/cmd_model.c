@@ -350,6 +350,16 @@ static void show_head(const struct model *model, const struct sharding *sharding
         param_print_value(entry, &resolved, out);
     }
     text_printf(out, "\n");
+    if (sharding->pp == 1)
+        return;
+    if (model->attention_at[0] != '\0')
+        text_printf(out, "stages: attention at %s of %" PRIu64 "; each figure is the largest\n",
+                    model->attention_at,
+                    model_layer_count(model, ROLE_RECURRENT) +
+                        model_layer_count(model, ROLE_ATTENTION));
+    else
+        text_printf(out,
+                    "stages: layers of each kind spread evenly [I]; each figure is the largest\n");
 }
 
 /* What a request of so many tokens holds. A sliding window is charged whole. */
