@@ -245,6 +245,68 @@ START_TEST(window_of_all_layers)
 }
 END_TEST
 
+/* Ling 3: groups of 6, what is left over at the end is attention too; KDA has a matrix of 128 x 128
+ * and windows of 3 inputs of 3 x 128 channels in each of 32 heads. */
+START_TEST(ling_3)
+{
+    struct model model;
+    struct model_sizes sizes;
+    struct sharding sharding;
+    struct err err = {""};
+    param_defaults(sharding_params, &sharding);
+    ck_assert_int_eq(
+        read_config("{'model_type':'bailing_hybrid','hidden_size':2048,'num_hidden_layers':44,"
+                    "'vocab_size':157184,'layer_group_size':6,'num_attention_heads':32,"
+                    "'head_dim':128,'short_conv_kernel_size':4,'kv_lora_rank':512,"
+                    "'qk_nope_head_dim':128,'qk_rope_head_dim':64,'v_head_dim':128,"
+                    "'first_k_dense_replace':1,'intermediate_size':5120,'num_experts':512,"
+                    "'num_experts_per_tok':8,'moe_intermediate_size':512,'num_shared_experts':1}",
+                    &model, &err),
+        0);
+    ck_assert_int_eq(model_sizes(&model, &sharding, &sizes, &err), 0);
+    ck_assert_str_eq(model.attention_at, "6-42/6,43-44");
+    ck_assert_uint_eq(sizes.state_bytes, 35ull * (32 * 128 * 128 * 4 + 3 * 3 * 32 * 128 * 2));
+    ck_assert_uint_eq(sizes.kv_bytes_per_token, 9 * 576 * 2);
+}
+END_TEST
+
+/* Gemma 3 27B: of 62 layers every sixth is full attention; its weights are 27.0e9 with one
+ * embedding of 262,208. Qwen3-30B-A3B with a dense layer in place of one of 48 mixtures: 128
+ * experts of 768, and 3 x 2048 x 6144 instead. */
+START_TEST(other_families)
+{
+    struct model model;
+    struct model_sizes sizes;
+    struct sharding sharding;
+    struct err err = {""};
+    param_defaults(sharding_params, &sharding);
+    ck_assert_int_eq(
+        read_config("{'model_type':'gemma3','text_config':{'model_type':'gemma3_text',"
+                    "'hidden_size':5376,'num_hidden_layers':62,'vocab_size':262208,"
+                    "'num_attention_heads':32,'num_key_value_heads':16,'head_dim':128,"
+                    "'intermediate_size':21504,'sliding_window':1024,'sliding_window_pattern':6}}",
+                    &model, &err),
+        0);
+    ck_assert_int_eq(model_sizes(&model, &sharding, &sizes, &err), 0);
+    ck_assert_str_eq(model.attention_at, "6-60/6");
+    ck_assert_uint_eq(sizes.kv_bytes_per_token, 10 * 2 * 16 * 128 * 2);
+    ck_assert_uint_eq(sizes.state_bytes, 52ull * 1024 * 2 * 16 * 128 * 2);
+    ck_assert_double_eq_tol((double)flops_parameters(&model), 27.0e9, 0.05e9);
+    ck_assert_int_eq(read_config("{'model_type':'qwen3_moe','hidden_size':2048,"
+                                 "'num_hidden_layers':48,'vocab_size':151936,"
+                                 "'num_attention_heads':32,'num_key_value_heads':4,'head_dim':128,"
+                                 "'decoder_sparse_step':1,'mlp_only_layers':[0],"
+                                 "'intermediate_size':6144,'num_experts':128,"
+                                 "'num_experts_per_tok':8,'moe_intermediate_size':768}",
+                                 &model, &err),
+                     0);
+    ck_assert_uint_eq(model.group_count, 3);
+    ck_assert_uint_eq(model.groups[1].count, 1);
+    ck_assert_uint_eq(model.groups[1].inner_dim, 6144);
+    ck_assert_uint_eq(model.groups[2].count, 47);
+}
+END_TEST
+
 #define LLAMA                                                                                      \
     "{'model_type':'llama',\n'hidden_size':4096,'num_hidden_layers':32,'vocab_size':128256,"       \
     "'num_attention_heads':32,"
@@ -302,6 +364,8 @@ int main(void)
     tcase_add_checked_fixture(configs, make_scratch, drop_scratch);
     tcase_add_loop_test(configs, as_the_preset, 0, ROWS(rows));
     tcase_add_test(configs, window_of_all_layers);
+    tcase_add_test(configs, ling_3);
+    tcase_add_test(configs, other_families);
     tcase_add_loop_test(configs, bad_configs, 0, ROWS(bads));
     suite_add_tcase(suite, configs);
     return suite_run(suite);

@@ -220,5 +220,9 @@ bool config_plan_feeds(struct config *config)
         type = type ? json_next(type) : NULL;
         each = each ? json_next(each) : NULL;
     }
+    for (const struct json *value = json_first(config_find(top, "mlp_only_layers")); value;
+         value = json_next(value))
+        if (json_u64(value, &sparse) == 0 && sparse < config->layers)
+            config->feed[sparse] = FEED_DENSE;
     return type == NULL && each == NULL;
 }

@@ -83,6 +83,18 @@ static void fill_lightning(struct config *config, struct layer_group *group)
     group->key_dim = group->value_dim = head_width(config, group->heads);
 }
 
+/* Ling: lightning attention up to 2.5, Kimi Delta Attention from 3 on, under one model_type. */
+static void fill_ling(struct config *config, struct layer_group *group)
+{
+    fill_lightning(config, group);
+    group->conv_kernel = config_number(config, "short_conv_kernel_size", 0);
+    if (group->conv_kernel == 0)
+        return;
+    group->kind = &kind_kda;
+    group->decay_lora = group->gate_lora =
+        config_flag(config->top, "no_kda_lora", false) ? 0 : group->key_dim;
+}
+
 static void fill_conv(struct config *config, struct layer_group *group)
 {
     group->kind = &kind_conv;
@@ -182,22 +194,23 @@ static const struct family {
     const char *types; /* words that model_type may be */
     filler *recurrent, *attention;
     enum mixer otherwise; /* of all layers, where no key tells them apart */
+    bool tied;            /* the head is the embedding, unless a key says otherwise */
 } families[] = {
-    {"kimi_linear kimi_k3 kimi_k3_text", fill_kda, fill_mla, MIXER_NONE},
-    {"glm5_next glm5_next_text", fill_kda, fill_mla, MIXER_NONE},
+    {"kimi_linear kimi_k3 kimi_k3_text", fill_kda, fill_mla, MIXER_NONE, false},
+    {"glm5_next glm5_next_text", fill_kda, fill_mla, MIXER_NONE, false},
     {"qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text", fill_gdn, fill_gated_gqa,
-     MIXER_NONE},
-    {"nemotron_h granitemoehybrid", fill_mamba2, fill_gqa, MIXER_NONE},
-    {"falcon_h1", fill_mamba2, fill_gqa, MIXER_BOTH},
-    {"mamba2", fill_mamba2, NULL, MIXER_RECURRENT},
-    {"jamba", fill_mamba1, fill_gqa, MIXER_NONE},
-    {"minimax minimax_text_01 minimax_m1", fill_lightning, fill_gqa, MIXER_NONE},
-    {"bailing_hybrid bailing_moe_v2_5", fill_lightning, fill_mla, MIXER_NONE},
-    {"lfm2 lfm2_moe", fill_conv, fill_gqa, MIXER_NONE},
-    {"mimo_v2 mimo_v2_flash", NULL, fill_gqa, MIXER_NONE},
-    {"deepseek_v2 deepseek_v3 kimi_k2", NULL, fill_mla, MIXER_ATTENTION},
-    {"llama mistral mixtral qwen2 qwen3 qwen3_moe gpt_oss gemma3_text", NULL, fill_gqa,
-     MIXER_ATTENTION},
+     MIXER_NONE, false},
+    {"nemotron_h granitemoehybrid", fill_mamba2, fill_gqa, MIXER_NONE, false},
+    {"falcon_h1", fill_mamba2, fill_gqa, MIXER_BOTH, false},
+    {"mamba2", fill_mamba2, NULL, MIXER_RECURRENT, false},
+    {"jamba", fill_mamba1, fill_gqa, MIXER_NONE, false},
+    {"minimax minimax_text_01 minimax_m1", fill_lightning, fill_gqa, MIXER_NONE, false},
+    {"bailing_hybrid bailing_moe_v2_5", fill_ling, fill_mla, MIXER_NONE, false},
+    {"lfm2 lfm2_moe", fill_conv, fill_gqa, MIXER_NONE, true},
+    {"mimo_v2 mimo_v2_flash", NULL, fill_gqa, MIXER_NONE, false},
+    {"deepseek_v2 deepseek_v3 kimi_k2", NULL, fill_mla, MIXER_ATTENTION, false},
+    {"llama mistral mixtral qwen2 qwen3 qwen3_moe gpt_oss", NULL, fill_gqa, MIXER_ATTENTION, false},
+    {"gemma3_text", NULL, fill_gqa, MIXER_NONE, true},
 };
 #define FAMILIES (sizeof families / sizeof *families)
 
@@ -224,7 +237,7 @@ static const char *type_of(const struct json *top)
 
 bool model_config_is(const struct json *top)
 {
-    return json_is_object(top) && json_get(top, "layers") == NULL &&
+    return json_is_object(top) && !json_is_array(json_get(top, "layers")) &&
            (json_get(top, "model_type") || json_get(top, "architectures"));
 }
 
@@ -263,7 +276,8 @@ static void add_groups(struct config *config, const struct family *family, struc
     add_group(config, out, fill_experts, feeds[FEED_EXPERTS]);
 }
 
-static void describe(const struct config *config, const char *type, struct model *out)
+static void describe(const struct config *config, const struct family *family, const char *type,
+                     struct model *out)
 {
     const char *name = json_string(config_find(config->top, "_name_or_path"));
     const char *slash = name ? strrchr(name, '/') : NULL;
@@ -280,7 +294,7 @@ static void describe(const struct config *config, const char *type, struct model
     out->state_dtype = config_says(config, "mamba_ssm_dtype mamba_ssm_cache_dtype", "bfloat16")
                            ? STATE_DTYPE_BF16
                            : STATE_DTYPE_FP32;
-    out->tied_embedding = config_flag(config->top, "tie_word_embeddings", false);
+    out->tied_embedding = config_flag(config->top, "tie_word_embeddings", family->tied);
 }
 
 /* Fields are held to the ranges that a model file's are. */
@@ -344,7 +358,7 @@ static int read_layers(struct config *config, const struct family *family,
         return json_fail(document, place, err,
                          "model_type '%.60s': no usable %s, which such a model needs" ADVICE,
                          type_of(document->top), config->missing.data);
-    describe(config, type_of(document->top), out);
+    describe(config, family, type_of(document->top), out);
     if (check_ranges(out, &reason) != 0)
         return json_fail(document, place, err, "%s", reason.text);
     return 0;
