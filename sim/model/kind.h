@@ -16,7 +16,9 @@
  * go by, so a request holds as many tokens as the window has, whatever its context; and a cached
  * prompt can be resumed only where the window's content was kept, just as with a recurrent state.
  * KV outside the window is not resident and has no size. The window is charged whole, also to a
- * request that is still shorter, because servers allocate it so. */
+ * request that is still shorter, because servers allocate it so. This is how llama.cpp keeps such
+ * layers; a server that caches the window's pages of every position can resume at more places than
+ * this model of it can. */
 #ifndef SNAPSIM_KIND_H
 #define SNAPSIM_KIND_H
 
@@ -24,7 +26,7 @@
 #include "sim/core/units.h"
 #include "sim/model/model.h"
 
-/* What does a layer's work beside products with weights; sim/cost has laws for each. */
+/* The kernels that do a layer's work beside products with weights; sim/cost has laws for each. */
 enum layer_core {
     CORE_NONE,
     CORE_KDA,
