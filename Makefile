@@ -17,12 +17,13 @@ CPPFLAGS += -I. -D_POSIX_C_SOURCE=200809L -MMD -MP
 LDLIBS = -lzstd -lcjson -lcrypto -lpthread -lm
 
 BUILD = build/$(VARIANT)
-LIB_SOURCES = $(wildcard sim/core/*.c sim/load/*.c sim/model/*.c sim/cache/*.c sim/engine/*.c \
+LIB_SOURCES = $(wildcard sim/core/*.c sim/load/*.c sim/model/*.c sim/cost/*.c sim/cache/*.c sim/engine/*.c \
 	policies/*/*.c policies/*.c traces/*.c)
 TOOL_SOURCES = $(wildcard tools/snapsim/*.c)
 TEST_SOURCES = $(wildcard tests/test_*.c tests/prop_*.c)
 HELP_SOURCES = $(filter-out $(TEST_SOURCES) $(wildcard tests/fuzz_*.c), $(wildcard tests/*.c tests/examples/*.c))
-LIB_OBJECTS = $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/measured.o
+LIB_OBJECTS = $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
+	$(addprefix $(BUILD)/,preset_files.o calib_published.o calib_measured.o)
 TOOL_OBJECTS = $(TOOL_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 HELP_OBJECTS = $(HELP_SOURCES:%.c=$(BUILD)/%.o)
 TEST_PROGRAMS = $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
@@ -53,19 +54,21 @@ $(LIBRARY): $(LIB_OBJECTS)
 $(BUILD)/tools/snapsim/version.o: CPPFLAGS += -DSNAPSIM_VERSION='"$(VERSION)"'
 $(BUILD)/tools/snapsim/version.o: $(BUILD)/version
 
-# What snapsim plot and report need of tools/plot, as a part of the program.
-EMBEDDED = $(sort $(wildcard tools/plot/*.gp tools/plot/*.css tools/plot/*.js))
-$(BUILD)/embedded.c: tools/plot/embed.sh $(EMBEDDED)
-	tools/plot/embed.sh tools/snapsim/embedded.h embedded $(EMBEDDED) >$@
+# Files that become a part of the program: what snapsim plot and report need, models and published
+# calibrations, and calibrations that were measured and committed (--calib h200-measured). A list of
+# their names is made again when it changes, for one that is taken away.
+EMBED_embedded = tools/snapsim/embedded.h $(sort $(wildcard tools/plot/*.gp tools/plot/*.css tools/plot/*.js))
+EMBED_preset_files = sim/model/presets.h $(sort $(wildcard sim/model/presets/*.json))
+EMBED_calib_published = sim/cost/calib_files.h $(sort $(wildcard sim/cost/published/*.json))
+EMBED_calib_measured = sim/cost/calib_files.h $(sort $(wildcard results/calibration/*.json))
+EMBEDDED = embedded preset_files calib_published calib_measured
+$(foreach name,$(EMBEDDED),$(shell echo '$(EMBED_$(name))' | cmp -s - $(BUILD)/$(name).list || \
+	echo '$(EMBED_$(name))' >$(BUILD)/$(name).list))
+.SECONDEXPANSION:
+$(EMBEDDED:%=$(BUILD)/%.c): $(BUILD)/%.c: tools/plot/embed.sh $(BUILD)/%.list $$(EMBED_$$*)
+	tools/plot/embed.sh $(firstword $(EMBED_$*)) $* $(wordlist 2,$(words $(EMBED_$*)),$(EMBED_$*)) >$@
 
-# Calibrations that were measured and committed: --calib h200-measured (sim/model/calib_measured.h).
-# The list of their names is made again when it changes, for one that is taken away.
-MEASURED = $(sort $(wildcard results/calibration/*.json))
-$(shell echo '$(MEASURED)' | cmp -s - $(BUILD)/measured.list || echo '$(MEASURED)' >$(BUILD)/measured.list)
-$(BUILD)/measured.c: tools/plot/embed.sh $(BUILD)/measured.list $(MEASURED)
-	tools/plot/embed.sh sim/model/calib_measured.h calib_measured $(MEASURED) >$@
-
-$(BUILD)/embedded.o $(BUILD)/measured.o: $(BUILD)/%.o: $(BUILD)/%.c
+$(EMBEDDED:%=$(BUILD)/%.o): $(BUILD)/%.o: $(BUILD)/%.c
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) -c -o $@ $<
 
 $(BUILD)/tests/%.o: tests/%.c

@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "sim/cost/calib.h"
+#include "sim/cost/calib_band.h"
 #include "sim/engine/config.h"
-#include "sim/model/calib.h"
-#include "sim/model/calib_band.h"
 #include "sim/model/model.h"
+#include "sim/model/model_config.h"
 #include "tests/fuzz_require.h"
 
 static void require_place(const struct err *err)
@@ -39,7 +40,8 @@ static bool read_model(const char *source, struct model *out, struct err *err)
     struct json_document document;
     if (json_open_text(&document, "fuzz", source, err) != 0)
         return false;
-    int result = model_read_json(out, &document, document.top, err);
+    int result = model_config_is(document.top) ? model_config_read(out, &document, err)
+                                               : model_read_json(out, &document, document.top, err);
     json_close_document(&document);
     return result == 0;
 }
@@ -61,7 +63,7 @@ static void try_model(const char *source)
         struct sharding sharding;
         struct model_sizes sizes;
         param_defaults(sharding_params, &sharding);
-        sharding.tp = tp;
+        sharding.tp = sharding.pp = tp;
         if (model_sizes(&model, &sharding, &sizes, &err) != 0)
             continue;
         (void)model_break_even_tokens(&sizes);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "sim/model/presets.h"
 
 char *input_unquote(const char *text)
 {
@@ -48,6 +49,19 @@ struct result input_replay(struct config *config, struct workload *workload,
     workload_close(workload);
     config_close(config);
     return result;
+}
+
+const struct model *input_preset(const char *name)
+{
+    static struct model kept[64];
+    static size_t count = 0;
+    struct err err = {""};
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(kept[i].name, name) == 0)
+            return &kept[i];
+    ck_assert_uint_lt(count, 64);
+    ck_assert_msg(presets_find(&kept[count], name, &err) == 0, "%s", err.text);
+    return &kept[count++];
 }
 
 struct calibration input_calib(const char *name)

@@ -2,8 +2,8 @@
 #ifndef SNAPSIM_INPUTS_H
 #define SNAPSIM_INPUTS_H
 
+#include "sim/cost/calib.h"
 #include "sim/engine/replay.h"
-#include "sim/model/calib.h"
 #include "traces/open.h"
 
 /* A copy of text with each ' made a ", so that JSON can be read in C; the caller frees it. */
@@ -20,6 +20,9 @@ struct config input_config(const char *const *settings);
  * does. */
 struct result input_replay(struct config *config, struct workload *workload,
                            const struct plugins *plugins);
+
+/* The preset of that name, for as long as the program runs; the test fails if there is none. */
+const struct model *input_preset(const char *name);
 
 /* The calibration of that name, to cost with; the test fails if it does not load. */
 struct calibration input_calib(const char *name);

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/model/calib.h"
-#include "sim/model/calib_band.h"
-#include "sim/model/calib_measured.h"
+#include "sim/cost/calib.h"
+#include "sim/cost/calib_band.h"
+#include "sim/cost/calib_files.h"
 #include "tests/inputs.h"
 #include "tests/suite.h"
 
@@ -469,7 +469,9 @@ END_TEST
 /* Whatever is built in keeps its device's limits, has sources and no measured value. */
 START_TEST(built_in)
 {
-    struct calibration calib = input_calib(calib_builtin_name((size_t)_i));
+    char name[CALIB_NAME];
+    ck_assert(calib_builtin_name((size_t)_i, name));
+    struct calibration calib = input_calib(name);
     struct err err = {""};
     for (int i = 0; i < CALIB_LAWS; i++) {
         enum calib_law_id id = (enum calib_law_id)i;
@@ -526,7 +528,7 @@ START_TEST(measured_names)
     struct calibration calib;
     struct err err = {""};
     bool has_h200 = false;
-    for (const struct calib_measured *one = calib_measured; one->name; one++) {
+    for (const struct embedded_file *one = calib_measured; one->name; one++) {
         struct text name = {0};
         text_printf(&name, "%.*s" CALIB_MEASURED_SUFFIX, (int)strcspn(one->name, "."), one->name);
         calib = input_calib(name.data);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "sim/model/calib.h"
-#include "sim/model/calib_band.h"
+#include "sim/cost/calib.h"
+#include "sim/cost/calib_band.h"
 #include "tests/suite.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -150,7 +150,9 @@ START_TEST(built_in_round_trip)
     struct calibration calib, again;
     struct err err = {""};
     struct text first = {0}, second = {0};
-    ck_assert_int_eq(calib_open_builtin(&calib, calib_builtin_name((size_t)_i), &err), 0);
+    char name[CALIB_NAME];
+    ck_assert(calib_builtin_name((size_t)_i, name));
+    ck_assert_int_eq(calib_load(&calib, name, CALIB_TO_COST, &err), 0);
     calib_print(&calib, &first);
     ck_assert_msg(calib_read_text(&again, "file", first.data, CALIB_TO_COST, &err) == 0, "%s",
                   err.text);
@@ -342,7 +344,7 @@ START_TEST(fit_finds_planted_laws)
     struct err err = {""};
     enum calib_law_id law = (enum calib_law_id)(_i / 2);
     bool noisy = _i % 2 == 1;
-    ck_assert_int_eq(calib_open_builtin(&calib, "h200", &err), 0);
+    ck_assert_int_eq(calib_load(&calib, "h200", CALIB_TO_COST, &err), 0);
     calib.point_count = 0;
     plant_law(&calib, law, noisy);
     struct calib_fit fit = calib_fit_law(&calib, law);
@@ -402,7 +404,7 @@ START_TEST(bands_judge)
 {
     struct calibration calib;
     struct err err = {""};
-    ck_assert_int_eq(calib_open_builtin(&calib, "h200", &err), 0);
+    ck_assert_int_eq(calib_load(&calib, "h200", CALIB_TO_COST, &err), 0);
     struct band good = calib_band_at(&calib, 0);
     ck_assert_str_eq(good.name, "hbm_copy");
     ck_assert(good.verdict == BAND_GOOD && good.from_law);

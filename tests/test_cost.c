@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/model/calib.h"
-#include "sim/model/cost.h"
+#include "sim/cost/calib.h"
+#include "sim/cost/cost.h"
 #include "sim/model/flops.h"
+#include "sim/model/kind.h"
 #include "sim/model/presets.h"
 #include "tests/inputs.h"
 #include "tests/suite.h"
@@ -23,8 +24,7 @@ static struct cost cost_of(const struct calibration *calib, const char *name, co
     struct cost cost;
     struct sharding sharding;
     struct err err = {""};
-    const struct model *model = presets_find(name, &err);
-    ck_assert_msg(model != NULL, "%s", err.text);
+    const struct model *model = input_preset(name);
     param_defaults(sharding_params, &sharding);
     ck_assert_int_eq(param_parse_list(sharding_params, &sharding, settings, "sharding", &err), 0);
     ck_assert_msg(cost_open(&cost, calib, model, &sharding, COST_KDA_FLASH, &err) == 0, "%s",
@@ -32,10 +32,10 @@ static struct cost cost_of(const struct calibration *calib, const char *name, co
     return cost;
 }
 
-static const struct layer_group *group_of(const struct cost *cost, enum layer_kind kind)
+static const struct layer_group *group_of(const struct cost *cost, const char *kind)
 {
     for (size_t i = 0; i < cost->model->group_count; i++)
-        if (cost->model->groups[i].kind == kind)
+        if (strcmp(cost->model->groups[i].kind->name, kind) == 0)
             return &cost->model->groups[i];
     ck_abort_msg("%s has no such layers", cost->model->name);
     return NULL;
@@ -52,7 +52,7 @@ START_TEST(recurrent_k3)
 {
     struct calibration calib = input_calib("h200");
     struct cost cost = cost_of(&calib, "kimi-k3", "tp=8");
-    const struct layer_group *kda = group_of(&cost, LAYER_KDA);
+    const struct layer_group *kda = group_of(&cost, "kda");
     struct cost_work work = {1, 8192, 0}, many = {64, 128, 100000};
     /* 20.4 + 12 * 0.0826 + 8192 * (0.0642 + 12 * 0.000408) */
     is_near(cost_recurrent_prefill(&cost, kda, &work), 587.4257, 1e-6);
@@ -79,7 +79,7 @@ START_TEST(recurrent_types)
     struct calibration calib = input_calib("h200");
     struct cost wide = cost_of(&calib, "kimi-k3", "");
     struct cost half = cost_of(&calib, "kimi-k3", "state-dtype=bf16");
-    const struct layer_group *kda = group_of(&wide, LAYER_KDA);
+    const struct layer_group *kda = group_of(&wide, "kda");
     double inputs = 256 * 2 * (192 * 128 + 96 * 385.0);
     is_near(cost_recurrent_decode(&wide, kda, 256), 7.3 + (256 * 12582912.0 + inputs) / 3.61e6,
             1e-6);
@@ -88,14 +88,14 @@ START_TEST(recurrent_types)
     /* 4.5: GDN of 48 value heads, 1 wave: 7 + 48 * 0.048 + 8192 * (0.0482 + 48 * 0.00002) */
     struct cost qwen = cost_of(&calib, "qwen3.5-27b", "");
     struct cost_work work = {1, 8192, 0};
-    is_near(cost_recurrent_prefill(&qwen, group_of(&qwen, LAYER_GDN), &work), 412.0227, 1e-6);
+    is_near(cost_recurrent_prefill(&qwen, group_of(&qwen, "gdn"), &work), 412.0227, 1e-6);
     /* Nemotron-H: 256 heads of 64 x 256 elements are as many chains, 2 waves */
     struct cost nemotron = cost_of(&calib, "nemotron-h-56b", "");
-    is_near(cost_recurrent_prefill(&nemotron, group_of(&nemotron, LAYER_MAMBA2), &work),
+    is_near(cost_recurrent_prefill(&nemotron, group_of(&nemotron, "mamba2"), &work),
             7 + 256 * 0.048 + 8192 * (2 * 0.0482 + 256 * 0.00002), 1e-6);
     /* Jamba: 8192 x 16 elements are 8 chains */
     struct cost jamba = cost_of(&calib, "jamba-1.5-mini", "");
-    is_near(cost_recurrent_prefill(&jamba, group_of(&jamba, LAYER_MAMBA1), &work),
+    is_near(cost_recurrent_prefill(&jamba, group_of(&jamba, "mamba1"), &work),
             7 + 8 * 0.048 + 8192 * (0.0482 + 8 * 0.00002), 1e-6);
     calib_close(&calib);
 }
@@ -105,7 +105,7 @@ START_TEST(mla_forms)
 {
     struct calibration calib = input_calib("h200");
     struct cost cost = cost_of(&calib, "kimi-k3", "tp=8");
-    const struct layer_group *mla = group_of(&cost, LAYER_MLA);
+    const struct layer_group *mla = group_of(&cost, "mla");
     struct cost_work fresh = {1, 8192, 0}, later = {1, 8192, 131072};
     enum cost_form form = COST_ABSORBED;
     /* 40 + 12 * 0.35 + 2 * 12 * 320 * 8192 * 8193 / 2 / 585e6 */
@@ -137,7 +137,7 @@ START_TEST(attention_decode)
     struct cost tp8 = cost_of(&h200, "kimi-k3", "tp=8"), tp1 = cost_of(&h200, "kimi-k3", "");
     struct cost dcp = cost_of(&h200, "kimi-k3", "tp=8,dcp=8");
     struct cost older = cost_of(&h100, "kimi-k3", "");
-    const struct layer_group *mla = group_of(&tp8, LAYER_MLA);
+    const struct layer_group *mla = group_of(&tp8, "mla");
     uint64_t sum = 32 * 32768;
     is_near(cost_attention_decode(&tp8, mla, 32, sum), 20 + 32 * 0.03 + 0.265e-3 * 1048576, 1e-6);
     /* 4.2: 96 heads wait for arithmetic on an H200 (0.348 ns; 0.354 at 590 TFLOPS), for memory on
@@ -148,13 +148,12 @@ START_TEST(attention_decode)
     is_near(cost_attention_decode(&dcp, mla, 32, sum), 21 + 3.2 + 0.348e-3 * 131072, 1e-6);
     /* GQA: 24 query heads, 4 KV heads of 256: 4,096 B per token */
     struct cost qwen = cost_of(&h200, "qwen3.5-27b", "");
-    is_near(cost_attention_decode(&qwen, group_of(&qwen, LAYER_GQA), 8, 8 * 4096),
+    is_near(cost_attention_decode(&qwen, group_of(&qwen, "gqa"), 8, 8 * 4096),
             20 + 8 * 0.03 + 8 * (4096 * 4096.0 + 2 * 24 * 512) / 4.35e6, 1e-6);
     /* On an H20 64 heads wait for arithmetic too: 0.00191 us * 64 / 96 per token */
     struct calibration h20 = input_calib("h20");
     struct cost slow = cost_of(&h20, "glm-5.3-flash", "");
-    ck_assert_uint_gt(cost_attention_decode(&slow, group_of(&slow, LAYER_MLA), 1, 1000000),
-                      1000000);
+    ck_assert_uint_gt(cost_attention_decode(&slow, group_of(&slow, "mla"), 1, 1000000), 1000000);
     calib_close(&h20);
     calib_close(&h100);
     calib_close(&h200);
@@ -179,10 +178,10 @@ START_TEST(products)
         for (int i = 0; i < COUNT(rows); i++)
             is_near(cost_gemm(&cost, rows[i].m, rows[i].n, rows[i].k), rows[i].us[g], 0.20);
         if (g == 1) {
-            is_near(cost_projection(&cost, group_of(&cost, LAYER_KDA), 8192), 1248, 0.03);
-            is_near(cost_projection(&cost, group_of(&cost, LAYER_MLA), 8192), 900, 0.03);
+            is_near(cost_projection(&cost, group_of(&cost, "kda"), 8192), 1248, 0.03);
+            is_near(cost_projection(&cost, group_of(&cost, "mla"), 8192), 900, 0.03);
         }
-        ck_assert_uint_eq(cost_projection(&cost, group_of(&cost, LAYER_MOE), 8192), 0);
+        ck_assert_uint_eq(cost_projection(&cost, group_of(&cost, "moe"), 8192), 0);
         calib_close(&calib);
     }
 }
@@ -238,13 +237,14 @@ START_TEST(every_preset)
 {
     static const char *const names[] = {"h200", "h100", "h800"};
     struct calibration calib = input_calib(names[_i]);
-    for (size_t i = 0; presets_at(i); i++) {
-        struct cost cost = cost_of(&calib, presets_at(i)->name, "");
-        for (size_t g = 0; g < presets_at(i)->group_count; g++) {
-            const struct layer_group *group = &presets_at(i)->groups[g];
+    struct model model;
+    for (size_t i = 0; presets_at(i, &model); i++) {
+        struct cost cost = cost_of(&calib, model.name, "");
+        for (size_t g = 0; g < model.group_count; g++) {
+            const struct layer_group *group = &model.groups[g];
             struct cost_work work = {1, 1000, 5000};
-            bool recurrent = model_kind_role(group->kind) == ROLE_RECURRENT;
-            bool attention = model_kind_role(group->kind) == ROLE_ATTENTION;
+            bool recurrent = group->kind->matrix != NULL;
+            bool attention = group->kind->attention != NULL;
             ck_assert(recurrent == (cost_recurrent_prefill(&cost, group, &work) > 0));
             ck_assert(recurrent == (cost_recurrent_decode(&cost, group, 3) > 0));
             ck_assert(attention == (cost_attention_prefill(&cost, group, &work, NULL) > 0));
@@ -262,7 +262,7 @@ START_TEST(missing_laws)
     struct cost cost;
     struct err err = {""};
     param_defaults(sharding_params, &sharding);
-    const struct model *mamba = presets_find("nemotron-h-56b", &err);
+    const struct model *mamba = input_preset("nemotron-h-56b");
     ck_assert_int_ne(cost_open(&cost, &calib, mamba, &sharding, COST_KDA_FLASH, &err), 0);
     ck_assert_str_eq(err.text,
                      "calibration 'h20' has no law mamba_prefill, which mamba2 layers need");

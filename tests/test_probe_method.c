@@ -8,7 +8,7 @@
 
 #include "sim/core/json.h"
 #include "sim/core/rng.h"
-#include "sim/model/calib_band.h"
+#include "sim/cost/calib_band.h"
 #include "tests/suite.h"
 #include "tools/probe/kda_reference.h"
 #include "tools/probe/probe_device.h"

@@ -6,7 +6,10 @@ int page_choose(struct memory *memory, uint64_t tokens, bool knows_blocks, struc
 {
     const char *name = memory->ops->plugin.name;
     if (memory->kv_bytes_per_token == 0)
-        return err_set(err, "memory '%s' needs a model with KV", name);
+        return err_set(err,
+                       "memory '%s' divides memory between KV and states, and this model has "
+                       "no KV: memory 'ideal' is what it needs",
+                       name);
     if (memory->pages_are_blocks && !knows_blocks)
         return err_set(err, "page-tokens: 'trace' goes with memory 'equal', not with '%s'", name);
     if (memory->page_tokens == 0)

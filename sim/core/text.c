@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -138,6 +139,18 @@ static size_t edit_distance(const char *a, const char *b)
         }
     }
     return row[b_length];
+}
+
+bool text_has_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    while (*words != '\0') {
+        size_t next = strcspn(words, " ");
+        if (next == length && strncasecmp(words, word, length) == 0)
+            return true;
+        words += next + (words[next] == ' ');
+    }
+    return false;
 }
 
 const char *text_nearest(const char *wrong, const char *(*name)(const void *table, size_t index),

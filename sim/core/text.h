@@ -2,6 +2,7 @@
 #ifndef SNAPSIM_TEXT_H
 #define SNAPSIM_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sim/core/err.h"
@@ -24,6 +25,9 @@ int text_read_file(struct text *text, const char *path, struct err *err) MUST_CH
  * and is no regular file, as /dev/stdout, a pipe or a link, is written to: to rename a file over
  * it would destroy it. */
 int text_write_file(const char *path, const void *bytes, size_t length, struct err *err) MUST_CHECK;
+
+/* True if word is one of the words of a text, which spaces divide; letters of either case. */
+bool text_has_word(const char *words, const char *word);
 
 /* The name in a table of strings that is nearest to a misspelt one, or NULL if none is near.
  * names(i) returns NULL after the last. */

@@ -2,100 +2,16 @@
 
 #include <assert.h>
 
-static uint64_t mla_parameters(uint64_t hidden, const struct layer_group *group)
-{
-    uint64_t key = group->nope_dim + group->rope_dim;
-    uint64_t output = group->heads * group->value_dim;
-    uint64_t query = group->q_lora > 0 ? hidden * group->q_lora + group->q_lora * group->heads * key
-                                       : hidden * group->heads * key;
-    uint64_t latent = hidden * (group->kv_lora + group->rope_dim);
-    uint64_t expand = group->kv_lora * group->heads * (group->nope_dim + group->value_dim);
-    return query + latent + expand + output * hidden * (group->output_gate ? 2 : 1);
-}
-
-static uint64_t kda_parameters(uint64_t hidden, const struct layer_group *group)
-{
-    uint64_t keys = group->heads * group->key_dim, values = group->heads * group->value_dim;
-    uint64_t gate = group->gate_lora > 0 ? group->gate_lora * (hidden + values) : hidden * values;
-    uint64_t decay = group->decay_lora > 0 ? group->decay_lora * (hidden + keys) : hidden * keys;
-    return hidden * (2 * keys + 2 * values) + gate + decay + hidden * group->heads +
-           group->conv_kernel * (2 * keys + values);
-}
-
-static uint64_t gdn_parameters(uint64_t hidden, const struct layer_group *group)
-{
-    uint64_t keys = group->key_heads * group->key_dim, values = group->heads * group->value_dim;
-    return hidden * (2 * keys + 2 * values + 2 * group->heads) + values * hidden +
-           group->conv_kernel * (2 * keys + values);
-}
-
-static uint64_t mamba2_parameters(uint64_t hidden, const struct layer_group *group)
-{
-    uint64_t inner = group->heads * group->head_dim;
-    uint64_t shared = 2 * group->groups * group->state_dim;
-    return hidden * (2 * inner + shared + group->heads) + inner * hidden +
-           group->conv_kernel * (inner + shared);
-}
-
-static uint64_t mamba1_parameters(uint64_t hidden, const struct layer_group *group)
-{
-    uint64_t inner = group->inner_dim, rank = group->dt_rank;
-    return hidden * 2 * inner + inner * (rank + 2 * group->state_dim) + rank * inner +
-           inner * hidden + group->conv_kernel * inner;
-}
-
-static uint64_t gqa_parameters(uint64_t hidden, const struct layer_group *group)
-{
-    uint64_t query = group->heads * group->head_dim, kv = group->kv_heads * group->head_dim;
-    return hidden * query * (group->output_gate ? 3 : 2) + hidden * 2 * kv;
-}
-
-/* Weights of a mixture of experts when a token meets that many routed ones. */
-static uint64_t moe_parameters(uint64_t hidden, const struct layer_group *group, uint64_t experts)
-{
-    uint64_t width = group->latent_dim > 0 ? group->latent_dim : hidden;
-    uint64_t matrices = group->gated ? 3 : 2;
-    return experts * matrices * width * group->expert_dim + matrices * hidden * group->shared_dim +
-           2 * hidden * group->latent_dim + hidden * group->experts;
-}
-
-static uint64_t layer_parameters(const struct model *model, const struct layer_group *group,
-                                 uint64_t experts)
-{
-    uint64_t hidden = model->hidden_dim;
-    switch (group->kind) {
-    case LAYER_KDA:
-        return kda_parameters(hidden, group);
-    case LAYER_GDN:
-        return gdn_parameters(hidden, group);
-    case LAYER_MAMBA2:
-        return mamba2_parameters(hidden, group);
-    case LAYER_MAMBA1:
-        return mamba1_parameters(hidden, group);
-    case LAYER_LIGHTNING: /* queries, keys, values, output gate, output */
-        return hidden * group->heads * (2 * group->key_dim + 3 * group->value_dim);
-    case LAYER_MARCONI_SSM: /* 12 L D^2 */
-        return 6 * hidden * hidden;
-    case LAYER_MLA:
-        return mla_parameters(hidden, group);
-    case LAYER_GQA:
-        return gqa_parameters(hidden, group);
-    case LAYER_DENSE:
-        return (group->gated ? 3 : 2) * hidden * group->inner_dim;
-    case LAYER_MOE:
-        return moe_parameters(hidden, group, experts);
-    }
-    return 0;
-}
+#include "sim/model/kind.h"
 
 uint64_t flops_layer_parameters(const struct model *model, const struct layer_group *group)
 {
-    return layer_parameters(model, group, group->experts);
+    return group->kind->parameters(model->hidden_dim, group, group->experts);
 }
 
 uint64_t flops_layer_active_parameters(const struct model *model, const struct layer_group *group)
 {
-    return layer_parameters(model, group, group->experts_per_token);
+    return group->kind->parameters(model->hidden_dim, group, group->experts_per_token);
 }
 
 uint64_t flops_parameters(const struct model *model)
@@ -119,64 +35,53 @@ uint64_t flops_projection(const struct model *model, const struct layer_group *g
     return 2 * flops_layer_active_parameters(model, group);
 }
 
+static struct state_matrix matrix_of(const struct model *model, const struct layer_group *group)
+{
+    return group->kind->matrix ? group->kind->matrix(model, group) : (struct state_matrix){0, 0, 0};
+}
+
 uint64_t flops_recurrent_chunk(const struct model *model, const struct layer_group *group,
                                uint64_t chunk)
 {
-    struct state_matrix matrix = model_state_matrix(model, group);
-    uint64_t product = matrix.rows * matrix.columns;
-    switch (group->kind) {
-    case LAYER_KDA:
-    case LAYER_GDN:
-        return matrix.heads *
-               (6 * product + chunk * (2 * matrix.rows + matrix.columns) + chunk * chunk);
-    case LAYER_MAMBA2:
-    case LAYER_LIGHTNING:
-        return matrix.heads * (4 * product + chunk * (matrix.rows + matrix.columns));
-    case LAYER_MAMBA1:
-        return 9 * matrix.heads * product;
-    case LAYER_MARCONI_SSM:
-        return 16 * matrix.heads * matrix.columns + 10 * matrix.heads;
-    case LAYER_MLA:
-    case LAYER_GQA:
-    case LAYER_DENSE:
-    case LAYER_MOE:
-        break;
-    }
-    return 0;
+    return group->kind->chunk_flops ? group->kind->chunk_flops(matrix_of(model, group), chunk) : 0;
 }
 
 uint64_t flops_recurrent_decode(const struct model *model, const struct layer_group *group)
 {
-    struct state_matrix matrix = model_state_matrix(model, group);
-    uint64_t elements = matrix.heads * matrix.rows * matrix.columns;
-    return elements * (group->kind == LAYER_KDA || group->kind == LAYER_GDN ? 7 : 5);
+    struct state_matrix matrix = matrix_of(model, group);
+    return matrix.heads * matrix.rows * matrix.columns * group->kind->decode_flops;
+}
+
+static struct attention_shape attention_of(const struct layer_group *group)
+{
+    return group->kind->attention ? group->kind->attention(group) : (struct attention_shape){0};
 }
 
 uint64_t flops_pair(const struct layer_group *group)
 {
-    if (group->kind == LAYER_MLA)
-        return 2 * group->heads * (group->nope_dim + group->rope_dim + group->value_dim);
-    return group->kind == LAYER_GQA ? 4 * group->heads * group->head_dim : 0;
+    struct attention_shape shape = attention_of(group);
+    return 2 * group->heads * (shape.key + shape.value);
 }
 
 uint64_t flops_pair_absorbed(const struct layer_group *group)
 {
-    if (group->kind != LAYER_MLA)
-        return flops_pair(group);
-    return 2 * group->heads * (2 * group->kv_lora + group->rope_dim);
+    struct attention_shape shape = attention_of(group);
+    return shape.is_latent ? 2 * group->heads * (2 * shape.first + shape.second)
+                           : flops_pair(group);
 }
 
 uint64_t flops_expansion(const struct layer_group *group)
 {
-    if (group->kind != LAYER_MLA)
-        return 0;
-    return 2 * group->kv_lora * group->heads * (group->nope_dim + group->value_dim);
+    struct attention_shape shape = attention_of(group);
+    return shape.is_latent
+               ? 2 * shape.first * group->heads * (shape.key - shape.second + shape.value)
+               : 0;
 }
 
 /* Per context token, N new tokens cost N * absorbed, or N * pair and one expansion. */
 uint64_t flops_absorbed_below(const struct layer_group *group)
 {
-    if (group->kind != LAYER_MLA)
+    if (!attention_of(group).is_latent)
         return 0;
     uint64_t pair = flops_pair(group), absorbed = flops_pair_absorbed(group);
     if (absorbed <= pair)
@@ -190,9 +95,19 @@ double flops_pairs(uint64_t new_tokens, uint64_t cached_tokens)
     return n * p + n * (n + 1) * 0.5;
 }
 
+/* While the window fills, a token looks at all before it; from then on at the whole window. */
+double flops_window_pairs(uint64_t new_tokens, uint64_t cached_tokens, uint64_t window)
+{
+    if (window == 0)
+        return flops_pairs(new_tokens, cached_tokens);
+    uint64_t room = window > cached_tokens ? window - cached_tokens : 0;
+    uint64_t growing = new_tokens < room ? new_tokens : room;
+    return flops_pairs(growing, cached_tokens) + (double)(new_tokens - growing) * (double)window;
+}
+
 struct flops_moe flops_moe(const struct model *model, const struct layer_group *group)
 {
-    assert(group->kind == LAYER_MOE);
+    assert(group->experts > 0);
     uint64_t hidden = model->hidden_dim, matrices = group->gated ? 3 : 2;
     uint64_t width = group->latent_dim > 0 ? group->latent_dim : hidden;
     return (struct flops_moe){
@@ -206,7 +121,7 @@ struct flops_moe flops_moe(const struct model *model, const struct layer_group *
 /* E (1 - (1 - k/E)^T). The power by squaring: pow() may differ in the last bit between libms. */
 double flops_experts_touched(const struct layer_group *group, uint64_t tokens)
 {
-    assert(group->kind == LAYER_MOE);
+    assert(group->experts > 0);
     double experts = (double)group->experts;
     double base = 1 - (double)group->experts_per_token / experts, untouched = 1;
     for (uint64_t left = tokens; left > 0; left >>= 1) {
@@ -235,9 +150,10 @@ uint64_t flops_token(const struct model *model, uint64_t chunk)
 
 double flops_attention(const struct model *model, uint64_t new_tokens, uint64_t cached_tokens)
 {
-    double pairs = flops_pairs(new_tokens, cached_tokens), sum = 0;
+    double sum = 0;
     for (size_t i = 0; i < model->group_count; i++) {
         const struct layer_group *group = &model->groups[i];
+        double pairs = flops_window_pairs(new_tokens, cached_tokens, group->window);
         double expanded = (double)flops_pair(group) * pairs +
                           (double)flops_expansion(group) * (double)cached_tokens;
         double absorbed = (double)flops_pair_absorbed(group) * pairs;
@@ -258,8 +174,8 @@ double flops_marconi(const struct model *model, uint64_t tokens)
     double length = (double)tokens, hidden = (double)model->hidden_dim, sum = 0;
     for (size_t i = 0; i < model->group_count; i++) {
         const struct layer_group *group = &model->groups[i];
-        double state = (double)model_state_matrix(model, group).columns, one = 0;
-        switch (model_kind_role(group->kind)) {
+        double state = (double)matrix_of(model, group).columns, one = 0;
+        switch (group->kind->attention ? ROLE_ATTENTION : group->kind->role) {
         case ROLE_ATTENTION:
             one = 8 * length * hidden * hidden + 4 * length * length * hidden;
             break;

@@ -55,6 +55,10 @@ uint64_t flops_absorbed_below(const struct layer_group *group);
 /* Pairs that new_tokens after cached_tokens look at, causally: N P + N (N + 1) / 2. */
 double flops_pairs(uint64_t new_tokens, uint64_t cached_tokens);
 
+/* The same when each token looks at no more than the last `window` ones, itself included; 0 is no
+ * window. */
+double flops_window_pairs(uint64_t new_tokens, uint64_t cached_tokens, uint64_t window);
+
 /* Per token and layer of a mixture of experts. */
 struct flops_moe {
     uint64_t routed, shared, latent, router;

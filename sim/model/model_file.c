@@ -1,11 +1,12 @@
-/* Models as JSON. One table per kind of layer (model_kind_fields) says which keys there are, so
- * that reading, writing and range checks cannot disagree. */
+/* Models as JSON. One table per kind of layer (kind.h) says which keys there are, so that reading,
+ * writing and range checks cannot disagree. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sim/core/text.h"
-#include "sim/model/model.h"
+#include "sim/model/kind.h"
+#include "sim/model/model_config.h"
 #include "sim/model/presets.h"
 
 #define MODEL_SCHEMA 1
@@ -30,9 +31,11 @@ struct text_field {
 };
 
 static const struct text_field text_fields[] = {
-    {"name", offsetof(struct model, name), sizeof(((struct model *)NULL)->name)},
-    {"summary", offsetof(struct model, summary), sizeof(((struct model *)NULL)->summary)},
-    {"source", offsetof(struct model, source), sizeof(((struct model *)NULL)->source)},
+#define TEXT(field)                                                                                \
+    {                                                                                              \
+#field, offsetof(struct model, field), sizeof(((struct model *)NULL)->field)               \
+    }
+    TEXT(name), TEXT(aliases), TEXT(summary), TEXT(source), TEXT(attention_at),
 };
 #define TEXT_FIELD_COUNT (sizeof text_fields / sizeof *text_fields)
 
@@ -110,10 +113,11 @@ static int fill_fields(const struct reader *reader, const struct json *object,
 static const char *kind_name_at(const void *table, size_t index)
 {
     (void)table;
-    return index < LAYER_KIND_COUNT ? model_kind_name((enum layer_kind)index) : NULL;
+    return layer_kinds[index] ? layer_kinds[index]->name : NULL;
 }
 
-static int read_kind(const struct reader *reader, const struct json *object, enum layer_kind *kind)
+static int read_kind(const struct reader *reader, const struct json *object,
+                     const struct layer_kind **kind)
 {
     const struct json *value = json_get(object, "kind");
     const struct json *place = value ? value : json_first(object);
@@ -121,9 +125,9 @@ static int read_kind(const struct reader *reader, const struct json *object, enu
     if (name == NULL)
         return json_fail(reader->document, place ? place : object, reader->err,
                          "kind: a kind of layer was expected, such as \"kda\" or \"mla\"");
-    for (int i = 0; i < LAYER_KIND_COUNT; i++) {
-        *kind = (enum layer_kind)i;
-        if (strcmp(model_kind_name(*kind), name) == 0)
+    for (size_t i = 0; layer_kinds[i]; i++) {
+        *kind = layer_kinds[i];
+        if (strcmp((*kind)->name, name) == 0)
             return 0;
     }
     const char *near = text_nearest(name, kind_name_at, NULL);
@@ -136,7 +140,7 @@ static int read_group(const struct reader *reader, const struct json *object,
 {
     if (read_kind(reader, object, &group->kind) != 0)
         return -1;
-    const struct param *table = model_kind_fields(group->kind);
+    const struct param *table = group->kind->fields;
     for (const struct json *value = json_first(object); value; value = json_next(value)) {
         if (strcmp(json_key(value), "kind") == 0)
             continue;
@@ -253,15 +257,47 @@ static int check_envelope(const struct json_document *document, struct err *err)
     return 0;
 }
 
+/* Python writes numbers that JSON does not have. They limit time steps, which have no size. */
+static void blank_infinities(char *text)
+{
+    static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
+    for (bool in_string = false; *text != '\0'; text++) {
+        if (*text == '\\' && in_string && text[1] != '\0')
+            text++;
+        else if (*text == '"')
+            in_string = !in_string;
+        for (size_t i = 0; !in_string && i < sizeof words / sizeof *words; i++)
+            if (strncmp(text, words[i], strlen(words[i])) == 0) {
+                memset(text, ' ', strlen(words[i]));
+                *text = '0';
+            }
+    }
+}
+
+static int open_document(struct json_document *out, const char *path, struct err *err)
+{
+    struct text text = {0};
+    int result = text_read_file(&text, path, err);
+    if (result == 0 && (text.length == 0 || memchr(text.data, '\0', text.length))) {
+        result = json_open_file(out, path, err); /* it says what is wrong */
+    } else if (result == 0) {
+        blank_infinities(text.data);
+        result = json_open_text(out, path, text.data, err);
+    }
+    text_close(&text);
+    return result;
+}
+
 int model_read_file(struct model *out, const char *path, struct err *err)
 {
     struct json_document document;
-    if (json_open_file(&document, path, err) != 0)
+    if (open_document(&document, path, err) != 0)
         return -1;
     const struct json *value = find_model(&document);
     int result = value != document.top ? check_envelope(&document, err) : 0;
     if (result == 0)
-        result = model_read_json(out, &document, value, err);
+        result = model_config_is(value) ? model_config_read(out, &document, err)
+                                        : model_read_json(out, &document, value, err);
     json_close_document(&document);
     return result;
 }
@@ -304,8 +340,8 @@ static void write_shape(const struct model *model, bool in_short, struct json *p
     for (size_t i = 0; i < model->group_count; i++) {
         const struct layer_group *group = &model->groups[i];
         struct json *object = json_add_object(list, NULL);
-        json_add_string(object, "kind", model_kind_name(group->kind));
-        for (const struct param *entry = model_kind_fields(group->kind); entry->name; entry++)
+        json_add_string(object, "kind", group->kind->name);
+        for (const struct param *entry = group->kind->fields; entry->name; entry++)
             if (!in_short || !is_default(entry, group, &usual_group))
                 write_field(entry, group, object);
     }
@@ -314,8 +350,11 @@ static void write_shape(const struct model *model, bool in_short, struct json *p
 void model_to_json(const struct model *model, struct json *parent)
 {
     json_add_u64(parent, "schema", MODEL_SCHEMA);
-    for (size_t i = 0; i < TEXT_FIELD_COUNT; i++)
-        json_add_string(parent, text_fields[i].name, (const char *)model + text_fields[i].offset);
+    for (size_t i = 0; i < TEXT_FIELD_COUNT; i++) {
+        const char *text = (const char *)model + text_fields[i].offset;
+        if (*text != '\0')
+            json_add_string(parent, text_fields[i].name, text);
+    }
     write_shape(model, false, parent);
 }
 
@@ -323,6 +362,8 @@ void model_digest(const struct model *model, char hex[SHA256_TEXT])
 {
     struct json *top = json_new_object();
     struct text text = {0};
+    if (model->attention_at[0] != '\0') /* a text that decides sizes: those of stages */
+        json_add_string(top, "attention_at", model->attention_at);
     write_shape(model, true, top);
     json_print(top, false, &text);
     sha256_of(text.data, text.length, hex);
@@ -339,9 +380,5 @@ int model_load(struct model *out, const char *name_or_path, struct err *err)
 {
     if (model_is_file(name_or_path))
         return model_read_file(out, name_or_path, err);
-    const struct model *preset = presets_find(name_or_path, err);
-    if (preset == NULL)
-        return -1;
-    *out = *preset;
-    return 0;
+    return presets_find(out, name_or_path, err);
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # embed.sh HEADER NAME [FILE...] - the files as one C source, so that the program needs none of them
-# at run time: an array NAME of struct NAME, which HEADER declares, with the name and the text of
-# each. Bytes, not string literals: C11 promises those only 4095 characters.
+# at run time: an array NAME of struct embedded_file, which HEADER declares, with the name and the
+# text of each. Bytes, not string literals: C11 promises those only 4095 characters.
 set -eu
 header=$1
 name=$2
@@ -14,7 +14,7 @@ for file in "$@"; do
     printf '0};\n'
     number=$((number + 1))
 done
-printf 'const struct %s %s[] = {\n' "$name" "$name"
+printf 'const struct embedded_file %s[] = {\n' "$name"
 number=0
 for file in "$@"; do
     printf '    {"%s", file_%d},\n' "$(basename "$file")" "$number"

@@ -18,7 +18,7 @@ void probe_device_find_peaks(struct device_facts *facts);
 }
 #else
 
-#include "sim/model/calib.h"
+#include "sim/cost/calib.h"
 
 /* As a calibration has it, without the device's condition. Texts stay those of facts. */
 struct calib_device probe_device_of(const struct device_facts *facts,

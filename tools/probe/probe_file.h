@@ -1,4 +1,4 @@
-/* probe_file.h - a run as a calibration, the file that snapsim reads (sim/model/calib.h). */
+/* probe_file.h - a run as a calibration, the file that snapsim reads (sim/cost/calib.h). */
 #ifndef SNAPSIM_PROBE_FILE_H
 #define SNAPSIM_PROBE_FILE_H
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "sim/model/calib.h"
+#include "sim/cost/calib.h"
 #include "tools/probe/probe_check.h"
 #include "tools/probe/probe_clock.h"
 #include "tools/probe/probe_grid.h"

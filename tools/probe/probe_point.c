@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "sim/model/calib.h"
+#include "sim/cost/calib.h"
 
 static const struct point_kind_facts kinds[POINT_KINDS] = {
     [POINT_LAUNCH_STREAM] = {CALIB_LAUNCH_STREAM, NULL, "an empty kernel, one launch after another",

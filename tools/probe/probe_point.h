@@ -1,7 +1,7 @@
 /* probe_point.h - one thing to be timed: a kernel at a shape.
  *
  * What a point costs at least (the bytes that must cross the memory's pins and the arithmetic that
- * must be done), its law and its name are those of the calibration: sim/model/calib_law.h. */
+ * must be done), its law and its name are those of the calibration: sim/cost/calib_law.h. */
 #ifndef SNAPSIM_PROBE_POINT_H
 #define SNAPSIM_PROBE_POINT_H
 
@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 #include "sim/core/text.h"
-#include "sim/model/calib_law.h"
+#include "sim/cost/calib_law.h"
 #include "tools/probe/kernels.h"
 
 enum point_kind {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "sim/core/units.h"
-#include "sim/model/calib.h"
-#include "sim/model/calib_band.h"
+#include "sim/cost/calib.h"
+#include "sim/cost/calib_band.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 
@@ -29,8 +29,9 @@ static void help(const struct flag *flags)
         "from, and the raw points behind them. tools/probe measures one; built in, from published\n"
         "tables, are",
         stdout);
-    for (size_t i = 0; calib_builtin_name(i); i++)
-        printf("%s %s", i ? "," : "", calib_builtin_name(i));
+    char name[CALIB_NAME];
+    for (size_t i = 0; calib_builtin_name(i, name); i++)
+        printf("%s %s", i ? "," : "", name);
     fputs(".\nA measured one that was committed as results/calibration/NAME.json is "
           "NAME-measured.\n\n"
           "  show    device, laws and where each value is from; json: as a file\n"

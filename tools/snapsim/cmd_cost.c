@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "sim/core/units.h"
-#include "sim/model/cost.h"
+#include "sim/cost/cost.h"
+#include "sim/model/kind.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 
@@ -65,13 +66,16 @@ static struct cost_part *add(struct cost_parts *parts, enum phase phase, uint64_
     return part;
 }
 
-static void add_named(struct cost_parts *parts, enum phase phase, const struct layer_group *group,
-                      const char *name, uint64_t ns, enum calib_law_id law)
+/* A part of a group's layers, as many as the largest stage has. */
+static void add_named(struct cost_parts *parts, enum phase phase, const struct cost *cost,
+                      const struct layer_group *group, const char *name, uint64_t ns,
+                      enum calib_law_id law)
 {
-    struct cost_part *part = add(parts, phase, group->count, ns);
+    uint64_t layers = model_stage_layers(cost->model, group, cost->sharding.pp);
+    struct cost_part *part = add(parts, phase, layers, ns);
     if (part == NULL)
         return;
-    snprintf(part->name, sizeof part->name, "%s %s", model_kind_name(group->kind), name);
+    snprintf(part->name, sizeof part->name, "%s %s", group->kind->name, name);
     part->has_law = true;
     part->law = law;
 }
@@ -103,17 +107,17 @@ static void prefill_parts(const struct cost *cost, const struct cost_settings *s
         enum cost_form form = COST_EXPANDED;
         enum calib_law_id core = cost_core_law(cost, group, false);
         uint64_t attention = cost_attention_prefill(cost, group, &work, &form);
-        add_named(out, PHASE_PREFILL, group, "projections", cost_projection(cost, group, rows),
-                  gemm_law(rows));
-        add_named(out, PHASE_PREFILL, group, "convolution", cost_conv_prefill(cost, group, &work),
-                  LAW_CONV_PREFILL);
-        add_named(out, PHASE_PREFILL, group, "recurrence",
+        add_named(out, PHASE_PREFILL, cost, group, "projections",
+                  cost_projection(cost, group, rows), gemm_law(rows));
+        add_named(out, PHASE_PREFILL, cost, group, "convolution",
+                  cost_conv_prefill(cost, group, &work), LAW_CONV_PREFILL);
+        add_named(out, PHASE_PREFILL, cost, group, "recurrence",
                   cost_recurrent_prefill(cost, group, &work), core);
-        add_named(out, PHASE_PREFILL, group,
-                  group->kind != LAYER_MLA ? "attention"
-                  : form == COST_ABSORBED  ? "attention, absorbed"
-                  : settings->prefix > 0   ? "attention, prefix expanded"
-                                           : "attention, expanded",
+        add_named(out, PHASE_PREFILL, cost, group,
+                  group->kind->core != CORE_MLA ? "attention"
+                  : form == COST_ABSORBED       ? "attention, absorbed"
+                  : settings->prefix > 0        ? "attention, prefix expanded"
+                                                : "attention, expanded",
                   attention, form == COST_ABSORBED ? LAW_MLA_DECODE : core);
     }
 }
@@ -125,14 +129,14 @@ static void decode_parts(const struct cost *cost, const struct cost_settings *se
     for (size_t i = 0; i < cost->model->group_count; i++) {
         const struct layer_group *group = &cost->model->groups[i];
         enum calib_law_id core = cost_core_law(cost, group, true);
-        add_named(out, PHASE_DECODE, group, "projections", cost_projection(cost, group, batch),
-                  gemm_law(batch));
-        add_named(out, PHASE_DECODE, group, "convolution", cost_conv_decode(cost, group, batch),
-                  LAW_CONV_DECODE);
-        add_named(out, PHASE_DECODE, group,
+        add_named(out, PHASE_DECODE, cost, group, "projections",
+                  cost_projection(cost, group, batch), gemm_law(batch));
+        add_named(out, PHASE_DECODE, cost, group, "convolution",
+                  cost_conv_decode(cost, group, batch), LAW_CONV_DECODE);
+        add_named(out, PHASE_DECODE, cost, group,
                   core == LAW_KDA_DECODE_FUSED ? "recurrence, convolution" : "recurrence",
                   cost_recurrent_decode(cost, group, batch), core);
-        add_named(out, PHASE_DECODE, group, "attention",
+        add_named(out, PHASE_DECODE, cost, group, "attention",
                   cost_attention_decode(cost, group, batch, batch * context), core);
     }
 }

@@ -27,8 +27,9 @@ static void list_plugins(const struct plugin *const *list, struct text *out)
 static void list_models(const struct plugin *const *unused, struct text *out)
 {
     (void)unused;
-    for (size_t i = 0; presets_at(i); i++)
-        text_printf(out, "%-18s %s\n", presets_at(i)->name, presets_at(i)->summary);
+    struct model model;
+    for (size_t i = 0; presets_at(i, &model); i++)
+        text_printf(out, "%-18s %s\n", model.name, model.summary);
 }
 
 static void list_formats(const struct plugin *const *unused, struct text *out)

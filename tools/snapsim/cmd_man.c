@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "sim/model/calib_law.h"
+#include "sim/cost/calib_law.h"
 #include "sim/model/presets.h"
 #include "tools/snapsim/snapsim.h"
 #include "traces/compiled.h"
@@ -161,9 +161,10 @@ static void put_memories(struct text *out)
 
 static void put_models(struct text *out)
 {
+    struct model model;
     text_printf(out, compact_start, 19);
-    for (size_t i = 0; presets_at(i); i++)
-        put_item(presets_at(i)->name, presets_at(i)->summary, out);
+    for (size_t i = 0; presets_at(i, &model); i++)
+        put_item(model.name, model.summary, out);
     text_printf(out, "%s", list_end);
 }
 

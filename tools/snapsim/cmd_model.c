@@ -8,6 +8,7 @@
 #include "sim/core/text.h"
 #include "sim/core/units.h"
 #include "sim/model/flops.h"
+#include "sim/model/kind.h"
 #include "sim/model/model.h"
 #include "sim/model/presets.h"
 #include "tools/snapsim/options.h"
@@ -15,7 +16,8 @@
 
 struct model_options {
     unsigned format;
-    uint64_t align; /* 0: the model's usual one */
+    uint64_t align;   /* 0: the model's usual one */
+    uint64_t context; /* of a request whose memory is printed; 0: none */
 };
 
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
@@ -26,6 +28,8 @@ static const struct param option_params[] = {
      "FORMAT", "table, csv (list only) or json"},
     {"align", PARAM_U64, offsetof(struct model_options, align), "0", 0, 65536, NULL, "TOKENS",
      "granularity of the attention kernel; 0 is 128 with MLA layers, else 16"},
+    {"context", PARAM_U64, offsetof(struct model_options, context), "0", 0, 16777216, NULL,
+     "TOKENS", "show also what a request of so many tokens takes"},
     PARAM_END,
 };
 
@@ -35,7 +39,8 @@ static const char usage_text[] =
     "\n"
     "Lists the models that snapsim knows, or prints what one of them keeps in memory per GPU,\n"
     "with the arithmetic. `show --format json` prints a model as a file that can be edited and\n"
-    "given back wherever a model is named.\n"
+    "given back wherever a model is named. A file may also be the config.json of a Hugging Face\n"
+    "model of a family that is known.\n"
     "\n";
 
 static const char example_text[] =
@@ -44,7 +49,9 @@ static const char example_text[] =
     "  snapsim model show kimi-k3 --tp 8\n"
     "  snapsim model show kimi-k3 --tp 8 --dcp 8 --kv-dtype fp8 --snapshot-dtype bf16\n"
     "  snapsim model show qwen3.5-27b --format json >mine.json\n"
-    "  snapsim model show ./mine.json --tp 4\n";
+    "  snapsim model show ./mine.json --tp 4\n"
+    "  snapsim model show qwen3.6-27b --conv-dtype fp32 --kv-dtype q8_0 --context 262144\n"
+    "  snapsim model show path/to/config.json --pp 8\n";
 
 static int put(struct text *out, int status)
 {
@@ -127,21 +134,21 @@ static int list_models(const struct model_options *options)
     if (options->format == FORMAT_CSV)
         text_printf(&out, "model,recurrent_layers,attention_layers,snapshot_bytes,"
                           "kv_bytes_per_token,break_even_tokens\n");
-    for (size_t i = 0; presets_at(i); i++) {
-        const struct model *model = presets_at(i);
+    struct model model;
+    for (size_t i = 0; presets_at(i, &model); i++) {
         struct model_sizes sizes;
-        if (model_sizes(model, &sharding, &sizes, &err) != 0) {
+        if (model_sizes(&model, &sharding, &sizes, &err) != 0) {
             status = say(EXIT_FAILED, "%s", err.text);
             break;
         }
-        uint64_t align = options->align ? options->align : model_default_align(model);
+        uint64_t align = options->align ? options->align : model_default_align(&model);
         if (options->format != FORMAT_JSON) {
-            list_line(model, &sizes, options->format, &out);
+            list_line(&model, &sizes, options->format, &out);
             continue;
         }
         struct json *row = json_add_object(rows, NULL);
-        json_add_string(row, "name", model->name);
-        json_add_string(row, "summary", model->summary);
+        json_add_string(row, "name", model.name);
+        json_add_string(row, "summary", model.summary);
         sizes_json(&sizes, model_page_tokens(&sizes, align), row);
     }
     if (options->format == FORMAT_JSON) {
@@ -152,69 +159,64 @@ static int list_models(const struct model_options *options)
     return put(&out, status);
 }
 
-/* "96/8" - what one of tp GPUs gets of count; "1" where it is a copy. */
-static const char *share_text(uint64_t count, uint64_t tp, char out[UNITS_TEXT])
-{
-    if (tp > 1 && count % tp != 0)
-        snprintf(out, UNITS_TEXT, "1");
-    else
-        snprintf(out, UNITS_TEXT, tp > 1 ? "%" PRIu64 "/%" PRIu64 : "%" PRIu64, count, tp);
-    return out;
-}
-
-static void matrix_text(const struct model *model, const struct layer_group *group, uint64_t tp,
-                        struct text *out)
+static void matrix_text(const struct layer_view *view, struct state_matrix matrix, struct text *out)
 {
     char heads[UNITS_TEXT];
-    struct state_matrix matrix = model_state_matrix(model, group);
-    text_printf(out, "%s", share_text(matrix.heads, tp, heads));
+    text_printf(out, "%s", kind_share_text(matrix.heads, view->tp, heads));
     if (matrix.rows > 1)
         text_printf(out, " x %" PRIu64, matrix.rows);
     text_printf(out, " x %" PRIu64, matrix.columns);
 }
 
-static void window_text(const struct model *model, const struct layer_group *group, uint64_t tp,
-                        struct text *out)
+/* "2 B" of each value, or "34/32 B" where values are stored in blocks. */
+static void block_text(struct block block, struct text *out)
 {
-    char a[UNITS_TEXT], b[UNITS_TEXT];
-    if (group->kind == LAYER_MARCONI_SSM)
-        text_printf(out, "4 x (2 x %s + 2 x %" PRIu64 ") x 2 B",
-                    share_text(model->hidden_dim, tp, a), group->state_dim);
+    if (block.values == 1)
+        text_printf(out, " x %" PRIu64 " B", block.bytes);
     else
-        text_printf(out, "(%" PRIu64 " - 1) x ", group->conv_kernel);
-    if (group->kind == LAYER_KDA)
-        text_printf(out, "%s x (2 x %" PRIu64 " + %" PRIu64 ") x 2 B",
-                    share_text(group->heads, tp, a), group->key_dim, group->value_dim);
-    else if (group->kind == LAYER_GDN)
-        text_printf(out, "(2 x %s x %" PRIu64 " + %s x %" PRIu64 ") x 2 B",
-                    share_text(group->key_heads, tp, a), group->key_dim,
-                    share_text(group->heads, tp, b), group->value_dim);
-    else if (group->kind == LAYER_MAMBA2)
-        text_printf(out, "(%s x %" PRIu64 " + 2 x %s x %" PRIu64 ") x 2 B",
-                    share_text(group->heads, tp, a), group->head_dim,
-                    share_text(group->groups, tp, b), group->state_dim);
-    else if (group->kind == LAYER_MAMBA1)
-        text_printf(out, "%s x 2 B", share_text(group->inner_dim, tp, a));
+        text_printf(out, " x %" PRIu64 "/%" PRIu64 " B", block.bytes, block.values);
 }
 
-static void kv_text(const struct layer_group *group, const struct sharding *sharding,
+/* Keys and values of one token. */
+static void kv_text(const struct layer_view *view, const struct sharding *sharding,
                     struct text *out)
 {
     char heads[UNITS_TEXT];
-    int element = sharding->kv_dtype == KV_DTYPE_BF16 ? 2 : 1;
-    if (group->kind == LAYER_GQA)
-        text_printf(out, "2 x %s x %" PRIu64 " x %d B",
-                    share_text(group->kv_heads, sharding->tp, heads), group->head_dim, element);
-    else if (sharding->kv_dtype == KV_DTYPE_FP8_SCALED)
-        text_printf(out, "%" PRIu64 " B + %" PRIu64 " x 4 B + %" PRIu64 " x 2 B", group->kv_lora,
-                    group->kv_lora / 128, group->rope_dim);
+    struct attention_shape shape = view->group->kind->attention(view->group);
+    kind_share_text(shape.kv_heads, view->tp, heads);
+    if (sharding->kv_dtype == KV_DTYPE_FP8_SCALED)
+        text_printf(out, "%" PRIu64 " B + %" PRIu64 " x 4 B + %" PRIu64 " x 2 B", shape.first,
+                    shape.first / 128, shape.second);
+    else if (shape.is_latent)
+        text_printf(out, "(%" PRIu64 " + %" PRIu64 ")", shape.first, shape.second);
+    else if (shape.first == shape.second)
+        text_printf(out, "2 x %s x %" PRIu64, heads, shape.first);
     else
-        text_printf(out, "(%" PRIu64 " + %" PRIu64 ") x %d B", group->kv_lora, group->rope_dim,
-                    element);
-    if (group->index_bytes > 0)
-        text_printf(out, " + %" PRIu64 " B", group->index_bytes);
-    if (sharding->dcp > 1)
-        text_printf(out, ", /%" PRIu64 " by dcp", sharding->dcp);
+        text_printf(out, "%s x (%" PRIu64 " + %" PRIu64 ")", heads, shape.first, shape.second);
+    if (sharding->kv_dtype != KV_DTYPE_FP8_SCALED)
+        block_text(model_kv_block(sharding->kv_dtype), out);
+    if (shape.extra_bytes > 0)
+        text_printf(out, " + %" PRIu64 " B", shape.extra_bytes);
+}
+
+/* The last inputs of a convolution, or the last tokens of a sliding window. */
+static void window_text(const struct layer_view *view, const struct sharding *sharding,
+                        struct text *out)
+{
+    const struct layer_group *group = view->group;
+    struct err ignored;
+    uint64_t channels = 0;
+    if (group->kind->attention) {
+        text_printf(out, "%" PRIu64 " tokens x ", group->window);
+        kv_text(view, sharding, out);
+        return;
+    }
+    if (group->kind->window_rows > 0)
+        text_printf(out, "%" PRIu64 " x ", group->kind->window_rows);
+    else
+        text_printf(out, "(%" PRIu64 " - 1) x ", group->conv_kernel);
+    if (group->kind->channels(view, 0, &channels, out, &ignored) == 0)
+        text_printf(out, " x %d B", sharding->conv_dtype == CONV_DTYPE_FP32 ? 4 : 2);
 }
 
 static void line(struct text *out, const char *label, const char *arithmetic, uint64_t value,
@@ -230,68 +232,102 @@ static void group_line(struct text *out, const struct layer_group *group, const 
                        const struct text *arithmetic, uint64_t value, const char *unit)
 {
     char label[64];
-    snprintf(label, sizeof label, "%s %s", model_kind_name(group->kind), what);
+    snprintf(label, sizeof label, "%s %s", group->kind->name, what);
     line(out, label, arithmetic->data, value, unit);
 }
 
-/* The grouped numbers of "count x value". */
-static void times_text(uint64_t count, uint64_t value, struct text *out)
+/* "69 layers", or "9 of 69 layers" where stages divide them. */
+static void layers_text(const struct layer_view *view, uint64_t pp, struct text *out)
 {
-    char digits[UNITS_TEXT];
-    text_printf(out, "%" PRIu64 " layers x %s", count, units_grouped(value, digits));
+    uint64_t count = model_stage_layers(view->model, view->group, pp);
+    text_printf(out, "%" PRIu64, count);
+    if (pp > 1)
+        text_printf(out, " of %" PRIu64, view->group->count);
+    text_printf(out, " layers x ");
 }
 
-static void recurrent_lines(const struct model *model, const struct layer_group *group,
-                            const struct sharding *sharding, const struct layer_sizes *layer,
-                            struct text *out)
+/* "69 layers x 6,512,640", and its product. */
+static void layers_line(const struct layer_view *view, const struct sharding *sharding,
+                        const char *what, uint64_t value, const char *unit, struct text *out)
 {
-    char a[UNITS_TEXT], b[UNITS_TEXT], rows[UNITS_TEXT];
+    char digits[UNITS_TEXT];
     struct text formula = {0};
-    struct state_matrix matrix = model_state_matrix(model, group);
-    uint64_t elements = matrix.heads * matrix.rows * matrix.columns / sharding->tp;
-    uint64_t state = layer->matrix_bytes + layer->conv_bytes;
-    matrix_text(model, group, sharding->tp, &formula);
-    text_printf(&formula, " x %" PRIu64 " B", layer->matrix_bytes / elements);
-    group_line(out, group, "matrix", &formula, layer->matrix_bytes, "B");
-    if (layer->conv_bytes > 0) {
-        text_clear(&formula);
-        window_text(model, group, sharding->tp, &formula);
-        group_line(out, group, "window, bf16", &formula, layer->conv_bytes, "B");
-        text_clear(&formula);
-        text_printf(&formula, "%s + %s", units_grouped(layer->matrix_bytes, a),
-                    units_grouped(layer->conv_bytes, b));
-        group_line(out, group, "state of a layer", &formula, state, "B");
-    }
-    text_clear(&formula);
-    times_text(group->count, state, &formula);
-    group_line(out, group, "state", &formula, group->count * state, "B");
-    if (layer->snapshot_matrix_bytes != layer->matrix_bytes) {
-        text_clear(&formula);
-        matrix_text(model, group, sharding->tp, &formula);
-        text_printf(&formula, " x %" PRIu64 " B", layer->snapshot_matrix_bytes / elements);
-        if (sharding->snapshot_dtype == SNAPSHOT_DTYPE_INT8)
-            text_printf(&formula, " + %s x %" PRIu64 " x 4 B",
-                        share_text(matrix.heads, sharding->tp, rows), matrix.rows);
-        group_line(out, group, "matrix, kept", &formula, layer->snapshot_matrix_bytes, "B");
-        text_clear(&formula);
-        uint64_t kept = layer->snapshot_matrix_bytes + layer->conv_bytes;
-        text_printf(&formula, "%" PRIu64 " layers x (%s + %s)", group->count,
-                    units_grouped(layer->snapshot_matrix_bytes, a),
-                    units_grouped(layer->conv_bytes, b));
-        group_line(out, group, "snapshot", &formula, group->count * kept, "B");
-    }
+    layers_text(view, sharding->pp, &formula);
+    text_printf(&formula, "%s", units_grouped(value, digits));
+    group_line(out, view->group, what, &formula,
+               model_stage_layers(view->model, view->group, sharding->pp) * value, unit);
     text_close(&formula);
 }
 
-static void attention_lines(const struct layer_group *group, const struct sharding *sharding,
+/* What a snapshot has in another type than the live state. */
+static void kept_lines(const struct layer_view *view, const struct sharding *sharding,
+                       struct state_matrix matrix, const struct layer_sizes *layer,
+                       struct text *out)
+{
+    char a[UNITS_TEXT], b[UNITS_TEXT];
+    struct text formula = {0};
+    uint64_t elements = matrix.heads * matrix.rows * matrix.columns / view->tp;
+    uint64_t kept = layer->snapshot_matrix_bytes + layer->window_bytes;
+    matrix_text(view, matrix, &formula);
+    text_printf(&formula, " x %" PRIu64 " B", layer->snapshot_matrix_bytes / elements);
+    if (sharding->snapshot_dtype == SNAPSHOT_DTYPE_INT8)
+        text_printf(&formula, " + %s x %" PRIu64 " x 4 B",
+                    kind_share_text(matrix.heads, view->tp, a), matrix.rows);
+    group_line(out, view->group, "matrix, kept", &formula, layer->snapshot_matrix_bytes, "B");
+    text_clear(&formula);
+    layers_text(view, sharding->pp, &formula);
+    text_printf(&formula, "(%s + %s)", units_grouped(layer->snapshot_matrix_bytes, a),
+                units_grouped(layer->window_bytes, b));
+    group_line(out, view->group, "snapshot", &formula,
+               model_stage_layers(view->model, view->group, sharding->pp) * kept, "B");
+    text_close(&formula);
+}
+
+static void recurrent_lines(const struct layer_view *view, const struct sharding *sharding,
+                            const struct layer_sizes *layer, struct text *out)
+{
+    char a[UNITS_TEXT], b[UNITS_TEXT];
+    const struct layer_kind *kind = view->group->kind;
+    struct text formula = {0};
+    struct state_matrix matrix = {0, 0, 0};
+    uint64_t state = layer->matrix_bytes + layer->window_bytes;
+    if (kind->matrix) {
+        matrix = kind->matrix(view->model, view->group);
+        uint64_t elements = matrix.heads * matrix.rows * matrix.columns / view->tp;
+        matrix_text(view, matrix, &formula);
+        text_printf(&formula, " x %" PRIu64 " B", layer->matrix_bytes / elements);
+        group_line(out, view->group, "matrix", &formula, layer->matrix_bytes, "B");
+        text_clear(&formula);
+    }
+    if (layer->window_bytes > 0) {
+        window_text(view, sharding, &formula);
+        group_line(out, view->group,
+                   kind->attention                           ? "window"
+                   : sharding->conv_dtype == CONV_DTYPE_FP32 ? "window, fp32"
+                                                             : "window, bf16",
+                   &formula, layer->window_bytes, "B");
+        text_clear(&formula);
+    }
+    if (layer->matrix_bytes > 0 && layer->window_bytes > 0) {
+        text_printf(&formula, "%s + %s", units_grouped(layer->matrix_bytes, a),
+                    units_grouped(layer->window_bytes, b));
+        group_line(out, view->group, "state of a layer", &formula, state, "B");
+    }
+    layers_line(view, sharding, "state", state, "B", out);
+    if (layer->snapshot_matrix_bytes != layer->matrix_bytes)
+        kept_lines(view, sharding, matrix, layer, out);
+    text_close(&formula);
+}
+
+static void attention_lines(const struct layer_view *view, const struct sharding *sharding,
                             const struct layer_sizes *layer, struct text *out)
 {
     struct text formula = {0};
-    kv_text(group, sharding, &formula);
-    group_line(out, group, "KV of a layer", &formula, layer->kv_bytes, "B/token");
-    text_clear(&formula);
-    times_text(group->count, layer->kv_bytes, &formula);
-    group_line(out, group, "KV", &formula, group->count * layer->kv_bytes, "B/token");
+    kv_text(view, sharding, &formula);
+    if (sharding->dcp > 1)
+        text_printf(&formula, ", /%" PRIu64 " by dcp", sharding->dcp);
+    group_line(out, view->group, "KV of a layer", &formula, layer->kv_bytes, "B/token");
+    layers_line(view, sharding, "KV", layer->kv_bytes, "B/token", out);
     text_close(&formula);
 }
 
@@ -302,7 +338,7 @@ static void show_head(const struct model *model, const struct sharding *sharding
                 model->source);
     for (size_t i = 0; i < model->group_count; i++)
         text_printf(out, "%s %" PRIu64 " %s", i ? "," : "", model->groups[i].count,
-                    model_kind_name(model->groups[i].kind));
+                    model->groups[i].kind->name);
     text_printf(out, "\n  weights: %s, of which a token uses %s\n\nper GPU, with",
                 units_grouped(flops_parameters(model), total),
                 units_grouped(flops_active_parameters(model), active));
@@ -314,6 +350,35 @@ static void show_head(const struct model *model, const struct sharding *sharding
         param_print_value(entry, &resolved, out);
     }
     text_printf(out, "\n");
+    if (sharding->pp == 1)
+        return;
+    if (model->attention_at[0] != '\0')
+        text_printf(out, "stages: attention at %s of %" PRIu64 "; each figure is the largest\n",
+                    model->attention_at,
+                    model_layer_count(model, ROLE_RECURRENT) +
+                        model_layer_count(model, ROLE_ATTENTION));
+    else
+        text_printf(out,
+                    "stages: layers of each kind spread evenly [I]; each figure is the largest\n");
+}
+
+/* What a request of so many tokens holds. A sliding window is charged whole. */
+static uint64_t request_bytes(const struct model_sizes *sizes, uint64_t context)
+{
+    return sizes->state_bytes + context * sizes->kv_bytes_per_token;
+}
+
+static void show_request(const struct model_sizes *sizes, uint64_t context, struct text *out)
+{
+    char a[UNITS_TEXT], b[UNITS_TEXT], label[64];
+    struct text formula = {0};
+    snprintf(label, sizeof label, "request of %s tokens", units_grouped(context, a));
+    if (sizes->state_bytes > 0)
+        text_printf(&formula, "%s + ", units_grouped(sizes->state_bytes, a));
+    text_printf(&formula, "%s x %s", units_grouped(context, a),
+                units_grouped(sizes->kv_bytes_per_token, b));
+    line(out, label, formula.data, request_bytes(sizes, context), "B");
+    text_close(&formula);
 }
 
 static void show_tail(const struct model_sizes *sizes, uint64_t align, struct text *out)
@@ -351,8 +416,8 @@ static void show_tail(const struct model_sizes *sizes, uint64_t align, struct te
 }
 
 static int show_table(const struct model *model, const struct sharding *sharding,
-                      const struct model_sizes *sizes, uint64_t align, struct text *out,
-                      struct err *err)
+                      const struct model_sizes *sizes, uint64_t align, uint64_t context,
+                      struct text *out, struct err *err)
 {
     show_head(model, sharding, out);
     for (size_t i = 0; i < model->group_count; i++) {
@@ -360,23 +425,30 @@ static int show_table(const struct model *model, const struct sharding *sharding
         struct layer_sizes layer;
         if (model_layer_sizes(model, group, sharding, &layer, err) != 0)
             return -1;
-        if (model_kind_role(group->kind) == ROLE_RECURRENT)
-            recurrent_lines(model, group, sharding, &layer, out);
-        if (model_kind_role(group->kind) == ROLE_ATTENTION)
-            attention_lines(group, sharding, &layer, out);
+        const struct layer_view view = {model, group, sharding->tp};
+        if (group->kind->role == ROLE_RECURRENT)
+            recurrent_lines(&view, sharding, &layer, out);
+        if (group->kind->role == ROLE_ATTENTION)
+            attention_lines(&view, sharding, &layer, out);
     }
     show_tail(sizes, align, out);
+    if (context > 0)
+        show_request(sizes, context, out);
     return 0;
 }
 
 static void show_json(const struct model *model, const struct sharding *sharding,
-                      const struct model_sizes *sizes, uint64_t align, struct text *out)
+                      const struct model_sizes *sizes, uint64_t align, uint64_t context,
+                      struct text *out)
 {
-    struct json *top = json_new_object();
+    struct json *top = json_new_object(), *object = NULL;
     json_add_u64(top, "schema", 1);
     model_to_json(model, json_add_object(top, "model"));
     config_write_table(sharding_params, sharding, json_add_object(top, "sharding"));
-    sizes_json(sizes, model_page_tokens(sizes, align), json_add_object(top, "sizes"));
+    object = json_add_object(top, "sizes");
+    sizes_json(sizes, model_page_tokens(sizes, align), object);
+    if (context > 0)
+        json_add_u64(object, "request_bytes", request_bytes(sizes, context));
     json_print(top, true, out);
     text_printf(out, "\n");
     json_close(top);
@@ -399,12 +471,12 @@ static int show_model(const char *name, const struct sharding *sharding,
     uint64_t align = options->align ? options->align : model_default_align(&model);
     if (model_sizes(&model, sharding, &sizes, &err) != 0 ||
         (options->format == FORMAT_TABLE &&
-         show_table(&model, sharding, &sizes, align, &out, &err) != 0)) {
+         show_table(&model, sharding, &sizes, align, options->context, &out, &err) != 0)) {
         text_close(&out);
         return say(EXIT_USAGE, "--%s", err.text); /* the text starts with the setting's name */
     }
     if (options->format == FORMAT_JSON)
-        show_json(&model, sharding, &sizes, align, &out);
+        show_json(&model, sharding, &sizes, align, options->context, &out);
     return put(&out, EXIT_GOOD);
 }
 

@@ -3,9 +3,8 @@
 #ifndef SNAPSIM_EMBEDDED_H
 #define SNAPSIM_EMBEDDED_H
 
-struct embedded {
-    const char *name, *text;
-};
-extern const struct embedded embedded[]; /* ends with a NULL name */
+#include "sim/core/embed.h"
+
+extern const struct embedded_file embedded[];
 
 #endif

@@ -18,7 +18,7 @@ extern char **environ;
 
 const char *gnuplot_embedded(const char *name)
 {
-    for (const struct embedded *file = embedded; file->name; file++)
+    for (const struct embedded_file *file = embedded; file->name; file++)
         if (strcmp(file->name, name) == 0)
             return file->text;
     assert(false);
