@@ -4,8 +4,8 @@
 set -eu
 . "$ROOT/tests/expect.sh"
 "$SNAPSIM" model show qwen3.5-4b --format json >first.json
-sed 's/"count":\([[:space:]]*\)24/"count":\118/' first.json >second.json # layers of GDN
-cmp -s first.json second.json && fail "no layers were changed"
+sed 's/"head_dim":\([[:space:]]*\)256/"head_dim":\1128/' first.json >second.json # heads of attention
+cmp -s first.json second.json && fail "no heads were changed"
 cat >sweep.json <<'END'
 {"trace": {"conversations": 20}, "model": ["m.json", "kimi-k3"],
  "capacity": {"from": "1GiB", "to": "64GiB", "factor": 1.01}}
