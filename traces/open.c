@@ -194,8 +194,8 @@ int trace_open(const char *path, const struct build_options *options, const char
 }
 
 int trace_open_memory(const char *path, const void *bytes, size_t length,
-                      const struct build_options *options, const char *format,
-                      struct record **out, struct err *err)
+                      const struct build_options *options, const char *format, struct record **out,
+                      struct err *err)
 {
     const char *found = NULL;
     struct trace_lines *lines = lines_open_memory(path, bytes, length);

@@ -13,8 +13,8 @@
 int trace_open(const char *path, const struct build_options *options, const char *format,
                struct record **out, struct err *err) MUST_CHECK;
 int trace_open_memory(const char *path, const void *bytes, size_t length,
-                      const struct build_options *options, const char *format,
-                      struct record **out, struct err *err) MUST_CHECK;
+                      const struct build_options *options, const char *format, struct record **out,
+                      struct err *err) MUST_CHECK;
 
 /* trace_open() that also says in *found which format it was. */
 int trace_open_found(const char *path, const struct build_options *options, const char *format,

@@ -8,6 +8,7 @@
 
 #include "sim/core/mem.h"
 #include "traces/formats.h"
+#include "traces/identity.h"
 #include "traces/lines.h"
 #include "traces/scan.h"
 
@@ -27,7 +28,8 @@ struct entry {
     struct build_request request; /* its lists are filled in last */
     struct stretch runs, out_runs, bounds;
     uint64_t block_count, out_block_count;
-    unsigned column; /* where it starts in the line */
+    unsigned column;   /* where it starts in the line */
+    uint32_t identity; /* index + 1 into identities, 0: none */
 };
 
 /* One list of requests: of the conversation, or of one of its sub-conversations. */
@@ -51,6 +53,9 @@ struct reader {
     size_t bound_count, bound_capacity;
     uint32_t *ends; /* what build is given of bounds */
     size_t end_capacity;
+    struct identity *identities;
+    size_t identity_count, identity_capacity;
+    struct text name; /* of a name space */
 };
 
 /* Finds a key in a table. Most files have the same keys in the same order in each object, so the
@@ -179,12 +184,16 @@ enum entry_key {
     KEY_REQUESTS,
     KEY_TOOL_TOKENS,
     KEY_SYSTEM_TOKENS,
+    KEY_REPLY_BACK,
+    KEY_PROMPT_REPLACED,
     ENTRY_KEYS
 };
 
 static const char *const entry_keys[ENTRY_KEYS] = {
-    "t",    "type",   "order",     "in",       "out",      "input_types", "think_time",
-    "keep", "bounds", "hash_runs", "out_runs", "requests", "tool_tokens", "system_tokens",
+    "t",           "type",          "order",      "in",
+    "out",         "input_types",   "think_time", "keep",
+    "bounds",      "hash_runs",     "out_runs",   "requests",
+    "tool_tokens", "system_tokens", "reply_back", "prompt_replaced",
 };
 
 static const char *const entry_types[] = {"n", "s", "subagent", NULL};
@@ -259,6 +268,14 @@ static void read_value(struct reader *reader, enum entry_key key, struct entry *
     case KEY_SYSTEM_TOKENS:
         extra->prefix_tokens += (uint32_t)scan_u64(scan, "\"system_tokens\"", 0, limit);
         break;
+    case KEY_REPLY_BACK:
+        request->declared.back_given = true;
+        request->declared.back = (uint32_t)scan_u64(scan, "\"reply_back\"", 0, limit);
+        break;
+    case KEY_PROMPT_REPLACED:
+        request->declared.replaced_given = true;
+        request->declared.replaced = (uint32_t)scan_u64(scan, "\"prompt_replaced\"", 0, limit);
+        break;
     case ENTRY_KEYS:
         break;
     }
@@ -283,11 +300,39 @@ static void require(struct scan *scan, unsigned column, uint32_t seen, unsigned 
         scan_fail(scan, column, "expected \"%s\" in %s, found none", name, where);
 }
 
+/* A key that is none of the format's own: of identity, or skipped. *identity is the place of the
+ * object's in the pool + 1, 0 as long as it has none. */
+static void read_other(struct reader *reader, struct scan_text name, uint32_t *identity)
+{
+    struct identity found = {.seen = 0};
+    if (*identity > 0)
+        found = reader->identities[*identity - 1];
+    if (!identity_read(&found, name, &reader->scan)) {
+        scan_skip(&reader->scan);
+        return;
+    }
+    if (*identity == 0)
+        *identity = (uint32_t)++reader->identity_count;
+    reader->identities = mem_grow(reader->identities, &reader->identity_capacity,
+                                  reader->identity_count, sizeof found);
+    reader->identities[*identity - 1] = found;
+}
+
+/* What an entry does not say of its identity is said by what holds it. */
+static void inherit(struct reader *reader, struct entry *entry, uint32_t from)
+{
+    if (entry->identity == 0)
+        entry->identity = from;
+    else if (from > 0 && entry->identity != from)
+        identity_inherit(&reader->identities[entry->identity - 1], &reader->identities[from - 1]);
+}
+
 /* Its requests' times count from its start. */
-static void finish_sub(struct reader *reader, const struct entry_extra *extra)
+static void finish_sub(struct reader *reader, const struct entry_extra *extra, uint32_t identity)
 {
     for (size_t i = extra->sub_first; i < reader->entry_count; i++) {
         struct build_request *request = &reader->entries[i].request;
+        inherit(reader, &reader->entries[i], identity);
         if (extra->t_ns == TIME_UNKNOWN || request->offset_ns == TIME_UNKNOWN)
             request->offset_ns = TIME_UNKNOWN;
         else
@@ -336,13 +381,13 @@ static void read_entry(struct reader *reader, struct stream *stream, bool nested
     while (scan_key(scan, &name)) {
         unsigned key = find_key(entry_keys, ENTRY_KEYS, name, &last);
         if (key == ENTRY_KEYS)
-            scan_skip(scan);
+            read_other(reader, name, &entry.identity);
         else if (wants_value(scan, entry_keys[key], key, &extra.seen))
             read_value(reader, (enum entry_key)key, &entry, &extra, nested);
     }
     if (extra.is_sub) {
         require(scan, entry.column, extra.seen, KEY_REQUESTS, "requests", "a sub-conversation");
-        finish_sub(reader, &extra);
+        finish_sub(reader, &extra, entry.identity);
     } else {
         if (extra.seen & 1u << KEY_REQUESTS)
             scan_fail(scan, entry.column,
@@ -463,11 +508,15 @@ static int finish_entry(struct reader *reader, struct entry *entry, uint32_t blo
 }
 
 static int hand_over(struct reader *reader, const struct build_conversation *conversation,
-                     bool system_known, struct build *build, struct err *err)
+                     uint32_t identity, bool system_known, struct build *build, struct err *err)
 {
     build_begin(build, conversation, reader->scan.path, reader->line);
     for (size_t i = 0; i < reader->entry_count; i++) {
         struct entry *entry = &reader->entries[i];
+        inherit(reader, entry, identity);
+        if (entry->identity > 0)
+            entry->request.name_space =
+                identity_name_space(&reader->identities[entry->identity - 1], build, &reader->name);
         if (finish_entry(reader, entry, conversation->block_tokens, system_known) != 0 ||
             build_add(build, &entry->request, err) != 0)
             return -1;
@@ -480,15 +529,15 @@ static int read_conversation(struct reader *reader, struct build *build, struct 
     struct scan *scan = &reader->scan;
     struct build_conversation conversation = {.start_ns = TIME_UNKNOWN};
     struct scan_text name;
-    uint32_t prefix_tokens = 0, seen = 0;
+    uint32_t prefix_tokens = 0, seen = 0, identity = 0;
     unsigned last = CONVERSATION_KEYS;
     unsigned column = scan_column(scan);
-    reader->entry_count = reader->run_count = reader->bound_count = 0;
+    reader->entry_count = reader->run_count = reader->bound_count = reader->identity_count = 0;
     scan_enter(scan, '{');
     while (scan_key(scan, &name)) {
         unsigned key = find_key(conversation_keys, CONVERSATION_KEYS, name, &last);
         if (key == CONVERSATION_KEYS)
-            scan_skip(scan);
+            read_other(reader, name, &identity);
         else if (wants_value(scan, conversation_keys[key], key, &seen))
             read_conversation_value(reader, (enum conversation_key)key, &conversation,
                                     &prefix_tokens);
@@ -507,7 +556,7 @@ static int read_conversation(struct reader *reader, struct build *build, struct 
         reader->block_tokens = conversation.block_tokens;
         reader->block_line = reader->line;
     }
-    return hand_over(reader, &conversation, system_known, build, err);
+    return hand_over(reader, &conversation, identity, system_known, build, err);
 }
 
 static int run_coded_read(struct trace_lines *lines, struct build *build, struct err *err)
@@ -529,6 +578,8 @@ static int run_coded_read(struct trace_lines *lines, struct build *build, struct
     free(reader.runs);
     free(reader.bounds);
     free(reader.ends);
+    free(reader.identities);
+    text_close(&reader.name);
     return found;
 }
 

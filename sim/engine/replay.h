@@ -9,7 +9,7 @@
 
 #include "sim/cache/cache.h"
 #include "sim/engine/config.h"
-#include "sim/load/arrival.h"
+#include "sim/load/record.h"
 
 /* The plug-ins that a run may name; each list ends with NULL. */
 struct plugins {

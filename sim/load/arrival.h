@@ -9,8 +9,8 @@
  *     open:N         Poisson at the rate that keeps N conversations open on average
  *     auto           recorded if the trace has all starts, else open:32
  *
- * It needs no tree: the tree is made for it (record.h). A schedule is made once and shared, like the
- * workload, by all runs that use it. */
+ * It needs no tree: the tree is made for it (record.h). A schedule is made once and shared, like
+ * the workload, by all runs that use it. */
 #ifndef SNAPSIM_ARRIVAL_H
 #define SNAPSIM_ARRIVAL_H
 

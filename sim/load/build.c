@@ -23,8 +23,8 @@ struct build {
     struct record *record;
     struct workload *calls; /* the record's */
     size_t request_capacity, path_capacity, conversation_capacity, bound_capacity;
-    struct keymap prompt_ends;      /* link_by_prompt: chain, blocks -> the longest such prompt + 1 */
-    bool order_of_stream_unknown;   /* some stream's requests do not come in the order of the trace */
+    struct keymap prompt_ends;    /* link_by_prompt: chain, blocks -> the longest such prompt + 1 */
+    bool order_of_stream_unknown; /* some stream's requests do not come in the order of the trace */
     struct interned name_spaces;
 
     /* the current conversation */
@@ -299,9 +299,8 @@ static int find_path(struct build *build, const struct pending *pending, struct 
     const uint32_t block = build->current.block_tokens;
     struct block_run *runs = build->runs + pending->runs_first, last = {0, 0};
     size_t count = from->run_count;
-    *out = (struct record_path){.full = {CHAIN_NONE, 0},
-                                .in = (uint32_t)from->in,
-                                .line = build->line};
+    *out = (struct record_path){
+        .full = {CHAIN_NONE, 0}, .in = (uint32_t)from->in, .line = build->line};
     if (blocks_in(runs, count) > from->in / block) {
         struct block_run *of = &runs[count - 1];
         last = (struct block_run){of->first + of->count - 1, 1};
@@ -312,9 +311,8 @@ static int find_path(struct build *build, const struct pending *pending, struct 
     out->prompt = out->full;
     struct err reason;
     uint32_t earlier = 0;
-    if (last.count > 0 &&
-        chains_walk(&build->record->chains, &out->prompt, last, from->name_space, out->in,
-                    build->line, &earlier, &reason) != 0)
+    if (last.count > 0 && chains_walk(&build->record->chains, &out->prompt, last, from->name_space,
+                                      out->in, build->line, &earlier, &reason) != 0)
         return fail_moved(build, build->line, earlier, &reason, err);
     out->end = out->prompt;
     return walk_runs(build, runs + from->run_count, from->out_run_count, from->name_space,
@@ -357,17 +355,23 @@ static uint32_t find_linked(struct build *build, const struct record_path *path)
 {
     struct chains *chains = &build->record->chains;
     for (struct block_at at = path->full; chains_depth(chains, at) > 1;) {
+        const struct chain *chain = &chains->items[at.chain];
+        const uint32_t used = chain->used[0] > chain->used[1] ? chain->used[0] : chain->used[1];
+        if (at.blocks > used) /* no earlier request went so far */
+            at.blocks = used;
+        if (at.blocks == 0) {
+            at = chain->parent;
+            continue;
+        }
+        chains->steps++;
         uint32_t found = keymap_find(&build->prompt_ends, at.chain, at.blocks);
         if (found > 0) {
             struct link_item item = item_of(build, found - 1);
             build->calls->continuation.short_prompts +=
-                path->in <= item.least_in &&
-                request_is_guessed(&build->calls->requests[found - 1]);
+                path->in <= item.least_in && request_is_guessed(&build->calls->requests[found - 1]);
             return path->in > item.least_in ? found - 1 : REQUEST_NONE;
         }
         at.blocks--;
-        if (at.blocks == 0)
-            at = chains->items[at.chain].parent;
     }
     return REQUEST_NONE;
 }
@@ -503,8 +507,8 @@ static void note_uses(struct build *build, uint32_t first, bool offsets_known)
     const struct workload *calls = build->calls;
     for (uint32_t i = first; i < calls->request_count; i++) {
         const struct request *request = &calls->requests[i];
-        uint32_t user = offsets_known && !build->options.link_by_prompt ? calls->stream_count
-                                                                        : request->stream;
+        uint32_t user =
+            offsets_known && !build->options.link_by_prompt ? calls->stream_count : request->stream;
         chains_use(&build->record->chains, build->record->paths[i].end, user);
         if (!offsets_known && (request->offset_ns != TIME_UNKNOWN ||
                                (i > first && request->order <= calls->requests[i - 1].order)))

@@ -3,7 +3,8 @@
  * Equal number means equal prompt from the first token to the end of that block. Where two paths
  * part inside a block, or inside a reply, follows from the rule of continuation. Of a request i,
  * kept_i = in_i - replaced_i tokens of the prompt stay, and back_i tokens of the reply come back,
- * in the prompt that goes on from it; both are declared (below), else kept_i = in_i, back_i = out_i.
+ * in the prompt that goes on from it; both are declared (below), else kept_i = in_i, back_i =
+ * out_i.
  *
  * 1. Request j continues request i, the latest of its stream that fits, if j's prompt has all full
  *    blocks of the first kept_i tokens of i's prompt, at least one, and in_j >= kept_i + back_i.
@@ -34,6 +35,10 @@ struct declared {
     uint32_t replaced; /* last tokens of the prompt */
 };
 
+/* From the options --reply-back (auto, all, none, N) and --prompt-replaced (auto, N). */
+int declared_parse(struct declared *out, const char *back, const char *replaced,
+                   struct err *err) MUST_CHECK;
+
 struct build_options {
     bool drop_replies;        /* paths end with the prompt */
     bool keep_partial_blocks; /* the last, partial block of a list of numbers is one of its own;
@@ -46,6 +51,9 @@ struct build_options {
 /* Linking by prompt (Mooncake): the earlier request with the longest prompt whose full blocks of
  * the first kept_i tokens, two or more, are all leading blocks of this one, the latest of equals;
  * this one continues it if in_j > kept_i + back_i, and is then of its conversation and stream. */
+
+/* Whether they go together. */
+int build_check_options(const struct build_options *options, struct err *err) MUST_CHECK;
 
 struct build_conversation {
     uint32_t block_tokens;  /* 1 .. 2^20, the same in the whole trace */

@@ -166,10 +166,9 @@ int chains_walk(struct chains *chains, struct block_at *at, struct block_run run
         struct block_run part;
         uint64_t space;
         part.count = first_part(chains, run, name_space, &space, &part.first);
-        int result = chains->contents ? walk_contents(chains, at, space, part, partial_end, line,
-                                                      earlier, err)
-                                      : walk(chains, at, space, part, partial_end, line, earlier,
-                                             err);
+        int result = chains->contents
+                         ? walk_contents(chains, at, space, part, partial_end, line, earlier, err)
+                         : walk(chains, at, space, part, partial_end, line, earlier, err);
         if (result != 0)
             return -1;
         run.first += part.count;
@@ -250,8 +249,8 @@ void chains_use(struct chains *chains, struct block_at at, uint32_t user)
     for (; at.chain != CHAIN_NONE; at = chains->items[at.chain].parent) {
         struct chain *chain = &chains->items[at.chain];
         chains->steps++;
-        bool second = chain->user[1] == user ||
-                      (chain->user[0] != user && chain->used[1] < chain->used[0]);
+        bool second =
+            chain->user[1] == user || (chain->user[0] != user && chain->used[1] < chain->used[0]);
         if (chain->user[second] != user && chain->used[second] >= at.blocks)
             continue;
         if (chain->user[second] != user || chain->used[second] < at.blocks)

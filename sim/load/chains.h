@@ -47,8 +47,8 @@ struct chains {
     struct chain *items;
     uint32_t count;
     size_t capacity;
-    bool contents;                    /* numbers name contents */
-    struct keymap starts[2];          /* space, first number -> chain + 1; [1]: of this conversation */
+    bool contents;           /* numbers name contents */
+    struct keymap starts[2]; /* space, first number -> chain + 1; [1]: of this conversation */
     struct keymap content_numbers[2]; /* block before, content -> chained number */
     uint32_t content_count;
     uint64_t steps; /* of all loops over chains, for tests of how the work grows */

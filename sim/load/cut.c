@@ -50,8 +50,8 @@ uint32_t cut_segment_at(const struct cut *cut, uint32_t segment, uint32_t positi
     while (segment != CUT_ROOT && position <= segments[segment].attach.position) {
         /* A jump may not go past the wanted one: the first whose attach is before the position. */
         uint32_t jump = segments[segment].jump;
-        segment = position <= segments[jump].attach.position ? jump
-                                                             : segments[segment].attach.segment;
+        segment =
+            position <= segments[jump].attach.position ? jump : segments[segment].attach.segment;
         ++*steps;
     }
     return segment;

@@ -149,8 +149,8 @@ void link_stream(struct chains *chains, struct link_item *items, uint32_t count)
         if (j == 0)
             continue;
         const struct link_item *before = &items[j - 1];
-        bool has_blocks = before->kept.chain != CHAIN_NONE &&
-                          chains_through(chains, before->kept, item->path);
+        bool has_blocks =
+            before->kept.chain != CHAIN_NONE && chains_through(chains, before->kept, item->path);
         item->too_short = has_blocks && item->in < before->least_in;
         if (has_blocks && !item->too_short) {
             item->continues = j - 1; /* none is later */

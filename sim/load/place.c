@@ -12,8 +12,8 @@ struct shown {
 
 /* Where one request lies. */
 struct place {
-    struct cut_point prompt, reply; /* where its prompt and its reply end; segment CUT_ROOT: nowhere,
-                                       it has not come yet */
+    struct cut_point prompt, reply; /* where its prompt and its reply end; segment CUT_ROOT:
+                                       nowhere, it has not come yet */
     /* A continuation, or the trace itself, has named the blocks of its path that end behind its
      * prompt: the last of those that a continuation shares. */
     struct block_at tail;
@@ -56,8 +56,8 @@ static struct cut_point point_behind(const struct placer *placer, struct block_a
     if (shown.chain == CHAIN_NONE)
         return (struct cut_point){CUT_ROOT, 0};
     uint32_t end = block_end(placer, shown), segment = placer->shown[shown.chain].segment;
-    return (struct cut_point){
-        cut_segment_at(&placer->cut, segment, end, &placer->chains->steps), end};
+    return (struct cut_point){cut_segment_at(&placer->cut, segment, end, &placer->chains->steps),
+                              end};
 }
 
 /* Shows all blocks down to a place that have not been shown; the segment holds them. */
@@ -138,8 +138,8 @@ static struct place place_request(struct placer *placer, uint32_t j)
         (struct cut_point){cut_segment_at(&placer->cut, segment, path->in, steps), path->in};
     place.reply = (struct cut_point){cut_segment_at(&placer->cut, segment, end, steps), end};
     if (place.tail_named)
-        place.tail = chains_above(placer->chains, path->end,
-                                  (path->in + request_back(request)) / block);
+        place.tail =
+            chains_above(placer->chains, path->end, (path->in + request_back(request)) / block);
     return place;
 }
 

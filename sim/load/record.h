@@ -52,8 +52,8 @@ void record_close(struct record *record); /* NULL is allowed */
 struct load {
     const struct workload *workload;
     struct schedule *schedule;
-    struct workload *own_tree;  /* NULL: the workload is the record's */
-    struct record *own_record;  /* closed with the load; NULL: somebody else's */
+    struct workload *own_tree; /* NULL: the workload is the record's */
+    struct record *own_record; /* closed with the load; NULL: somebody else's */
 };
 
 /* Makes a load of a record, which must outlive it. last: no other will be made of it, so that the

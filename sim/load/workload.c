@@ -115,8 +115,7 @@ static int check_request(const struct workload *workload, const struct walk *wal
     uint32_t prompt = workload->nodes[request->prompt_node].end;
     uint32_t reply = workload->nodes[request->reply_node].end;
     uint64_t expected = (uint64_t)prompt + (workload->replies_kept ? request->reply_tokens : 0);
-    if (reply != expected ||
-        !is_above(walk, request->prompt_node, request->reply_node))
+    if (reply != expected || !is_above(walk, request->prompt_node, request->reply_node))
         return err_set(err, "request %u: its reply does not follow its prompt", id);
     if (request->conversation >= workload->conversation_count ||
         request->stream >= workload->stream_count ||

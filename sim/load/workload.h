@@ -54,8 +54,8 @@ struct request {
      * prompt (request_back, request_kept). */
     uint32_t reply_back;      /* leading tokens of the reply that come back in the next prompt */
     uint32_t prompt_replaced; /* last tokens of the prompt that the next one replaces */
-    uint64_t offset_ns;  /* sending time after the start of the conversation, or TIME_UNKNOWN */
-    uint64_t think_ns;   /* from the end of the reply before to the request, or TIME_UNKNOWN */
+    uint64_t offset_ns; /* sending time after the start of the conversation, or TIME_UNKNOWN */
+    uint64_t think_ns;  /* from the end of the reply before to the request, or TIME_UNKNOWN */
 };
 
 struct conversation {
@@ -66,12 +66,14 @@ struct conversation {
 
 /* What the tree owes to the rule of continuation (build.h). */
 struct continuation_counts {
-    uint64_t all;            /* requests that continue another */
-    uint64_t guessed;        /* of them: nobody declared what comes back */
-    uint64_t guessed_tokens; /* of their prompts: on a shared path, beyond the blocks that prove it */
-    uint64_t short_prompts;  /* undeclared: has the blocks of the one before, too short for its reply */
-    uint64_t first;          /* first to continue a request, where ends lie inside a block */
-    uint64_t first_leaving;  /* of them: leave its path, as their next block was placed before */
+    uint64_t all;     /* requests that continue another */
+    uint64_t guessed; /* of them: nobody declared what comes back */
+    uint64_t
+        guessed_tokens; /* of their prompts: on a shared path, beyond the blocks that prove it */
+    uint64_t
+        short_prompts; /* undeclared: has the blocks of the one before, too short for its reply */
+    uint64_t first;    /* first to continue a request, where ends lie inside a block */
+    uint64_t first_leaving; /* of them: leave its path, as their next block was placed before */
 };
 
 struct workload {
@@ -83,8 +85,8 @@ struct workload {
     bool system_shared;       /* --share-system was applied */
     bool contents_chained;    /* block numbers named contents */
     uint32_t reply_back, prompt_replaced; /* of the options, or TOKENS_UNDECLARED */
-    char *arrival;            /* the schedule for which the tree holds, for messages; "": any */
-    uint64_t order_digest;    /* of the order in which the tree was placed; 0: any order gives it */
+    char *arrival;         /* the schedule for which the tree holds, for messages; "": any */
+    uint64_t order_digest; /* of the order in which the tree was placed; 0: any order gives it */
     struct node *nodes;
     uint32_t node_count;
     struct request *requests; /* in the order of the trace */

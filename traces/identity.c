@@ -1,0 +1,50 @@
+#include "traces/identity.h"
+
+static const char *const names[IDENTITY_KEYS] = {
+    "namespace", "cache_salt", "salt",    "tenant",     "tenant_id",    "lora",
+    "lora_name", "lora_id",    "adapter", "adapter_id", "adapter_name", "lora_path",
+};
+
+static unsigned find(struct scan_text key)
+{
+    unsigned which = 0;
+    while (which < IDENTITY_KEYS && !scan_is(key, names[which]))
+        which++;
+    return which;
+}
+
+bool identity_read(struct identity *identity, struct scan_text key, struct scan *scan)
+{
+    const unsigned which = find(key);
+    if (which == IDENTITY_KEYS)
+        return false;
+    if (identity->seen & 1u << which)
+        scan_fail(scan, scan_column(scan), "expected one \"%s\" in an object, found a second one",
+                  names[which]);
+    identity->seen |= 1u << which;
+    identity->values[which] = (struct scan_text){"", 0};
+    if (!scan_null(scan))
+        identity->values[which] = scan_name(scan, names[which]);
+    return true;
+}
+
+void identity_inherit(struct identity *nearer, const struct identity *from)
+{
+    for (unsigned i = 0; i < IDENTITY_KEYS; i++)
+        if (from->seen & 1u << i & ~nearer->seen)
+            nearer->values[i] = from->values[i];
+    nearer->seen |= from->seen;
+}
+
+uint32_t identity_name_space(const struct identity *identity, struct build *build,
+                             struct text *scratch)
+{
+    text_clear(scratch);
+    for (unsigned i = 0; i < IDENTITY_KEYS; i++) {
+        struct scan_text value = identity->values[i];
+        if (value.length > 0)
+            text_printf(scratch, "%s=%zu:%.*s;", names[i], value.length, (int)value.length,
+                        value.data);
+    }
+    return scratch->length > 0 ? build_name_space(build, scratch->data, scratch->length) : 0;
+}
