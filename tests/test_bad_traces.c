@@ -205,15 +205,15 @@ static const struct bad bad_inputs[] = {
 START_TEST(test_bad_input)
 {
     const struct bad *bad = &bad_inputs[_i];
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     struct err err = {"(it was accepted)"};
     char *message = input_unquote(bad->message);
     /* Messages quote like JSON; the table has ' for both. */
-    ck_assert_int_eq(input_trace(bad->text, bad->format, &workload, &err), -1);
+    ck_assert_int_eq(input_trace(bad->text, bad->format, &record, &err), -1);
     for (char *c = err.text; *c; c++)
         *c = *c == '\'' ? '"' : *c;
     ck_assert_str_eq(err.text, message);
-    ck_assert_ptr_null(workload);
+    ck_assert_ptr_null(record);
     free(message);
 }
 END_TEST
