@@ -98,15 +98,6 @@ static int fail(const struct build *build, struct err *err, const char *format, 
     return err_set(err, "%.300s:%u: %.700s", build->path, build->line, message);
 }
 
-static int fail_moved(const struct build *build, uint32_t line, uint32_t earlier,
-                      const struct err *reason, struct err *err)
-{
-    return err_set(err,
-                   "%.250s:%u: %.300s, as at %.250s:%u (numbers must be chained: equal number, "
-                   "equal prompt up to there; --block-ids content reads numbers of contents)",
-                   build->path, line, reason->text, build->path, earlier);
-}
-
 /* The line of the first request whose path goes behind so many blocks of a chain. */
 static uint32_t line_of(const struct build *build, uint32_t chain, uint32_t blocks)
 {
@@ -118,11 +109,25 @@ static uint32_t line_of(const struct build *build, uint32_t chain, uint32_t bloc
         if (at.chain == chain && at.blocks >= blocks)
             return build->record->paths[i].line;
     }
-    return 0;
+    return build->line; /* the request that is being added */
+}
+
+static int fail_at(const struct build *build, uint32_t line, uint32_t earlier,
+                   const struct err *reason, struct err *err)
+{
+    if (build->options.chain_contents)
+        return err_set(err,
+                       "%.250s:%u: a block was expected as long as at %.250s:%u, found another "
+                       "length under the same number",
+                       build->path, line, build->path, earlier);
+    return err_set(err,
+                   "%.250s:%u: %.300s, as at %.250s:%u (numbers must be chained: equal number, "
+                   "equal prompt up to there; --block-ids content reads numbers of contents)",
+                   build->path, line, reason->text, build->path, earlier);
 }
 
 /* Chains that overlap: a number stands behind two different blocks. */
-static int check_overlap(struct build *build, bool local, struct err *err)
+static int check_overlap(const struct build *build, bool local, struct err *err)
 {
     struct chain_overlap found;
     struct err reason;
@@ -139,7 +144,18 @@ static int check_overlap(struct build *build, bool local, struct err *err)
     bool later = lines[1] >= lines[0]; /* which of the two is the mistake */
     err_set(&reason, "block number %" PRIu64 " was expected %s, found %s", start->first,
             where[!later], where[later]);
-    return fail_moved(build, lines[later], lines[!later], &reason, err);
+    return fail_at(build, lines[later], lines[!later], &reason, err);
+}
+
+/* The list that is being read has a number behind another block than before. If lists before it
+ * went wrong already, that is said. */
+static int fail_moved(const struct build *build, uint32_t earlier, const struct err *reason,
+                      struct err *err)
+{
+    if (check_overlap(build, false, err) != 0 ||
+        (build->current.local_numbers && check_overlap(build, true, err) != 0))
+        return -1;
+    return fail_at(build, build->line, earlier, reason, err);
 }
 
 void build_begin(struct build *build, const struct build_conversation *conversation,
@@ -285,7 +301,7 @@ static int walk_runs(struct build *build, const struct block_run *runs, size_t c
     for (size_t i = 0; i < count; i++) {
         if (chains_walk(&build->record->chains, at, runs[i], name_space, 0, build->line, &earlier,
                         &reason) != 0)
-            return earlier > 0 ? fail_moved(build, build->line, earlier, &reason, err)
+            return earlier > 0 ? fail_moved(build, earlier, &reason, err)
                                : fail(build, err, "%s", reason.text);
     }
     return 0;
@@ -313,7 +329,7 @@ static int find_path(struct build *build, const struct pending *pending, struct 
     uint32_t earlier = 0;
     if (last.count > 0 && chains_walk(&build->record->chains, &out->prompt, last, from->name_space,
                                       out->in, build->line, &earlier, &reason) != 0)
-        return fail_moved(build, build->line, earlier, &reason, err);
+        return fail_moved(build, earlier, &reason, err);
     out->end = out->prompt;
     return walk_runs(build, runs + from->run_count, from->out_run_count, from->name_space,
                      &out->end, err);

@@ -192,10 +192,10 @@ static int compare_numbers(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-bool chains_overlap(struct chains *chains, bool local, struct chain_overlap *out)
+bool chains_overlap(const struct chains *chains, bool local, struct chain_overlap *out)
 {
     uint32_t from = local ? chains->first_local : 0, count = 0;
-    struct by_number *sorted = mem_array(chains->count - from, sizeof *sorted);
+    struct by_number *sorted = mem_array(chains->count - from + 1, sizeof *sorted);
     bool ascending = true, found = false;
     for (uint32_t i = from; i < chains->count; i++) {
         const struct chain *chain = &chains->items[i];
@@ -207,11 +207,19 @@ bool chains_overlap(struct chains *chains, bool local, struct chain_overlap *out
     }
     if (!ascending)
         qsort(sorted, count, sizeof *sorted, compare_numbers);
-    for (uint32_t i = 1; i < count && !found; i++) {
-        const struct by_number *a = &sorted[i - 1], *b = &sorted[i];
-        found = a->space == b->space && b->first - a->first < chains->items[a->chain].blocks;
-        if (found)
-            *out = (struct chain_overlap){a->chain, b->chain};
+    /* The one that goes furthest of those that start before; the earliest mistake is told. */
+    const struct by_number *widest = sorted;
+    for (uint32_t i = 1; i < count; i++) {
+        const struct by_number *next = &sorted[i];
+        const struct chain *start = &chains->items[next->chain];
+        bool overlaps = widest->space == next->space &&
+                        next->first - widest->first < chains->items[widest->chain].blocks;
+        if (overlaps && (!found || start->line < chains->items[out->start].line))
+            *out = (struct chain_overlap){widest->chain, next->chain};
+        found |= overlaps;
+        if (!overlaps ||
+            next->first + start->blocks > widest->first + chains->items[widest->chain].blocks)
+            widest = next;
     }
     free(sorted);
     return found;

@@ -82,7 +82,7 @@ struct chain_overlap {
 
 /* Looks for two chains that overlap: of the current conversation's own numbers, or of those that
  * mean something in the whole trace. Whether there are. */
-bool chains_overlap(struct chains *chains, bool local, struct chain_overlap *out);
+bool chains_overlap(const struct chains *chains, bool local, struct chain_overlap *out);
 
 /* Appends where a block stands: "behind number 7", "at the start of a prompt". */
 void chains_describe(const struct chains *chains, struct block_at parent, uint32_t partial_end,
