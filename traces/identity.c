@@ -1,5 +1,7 @@
 #include "traces/identity.h"
 
+#include "sim/core/mem.h"
+
 static const char *const names[IDENTITY_KEYS] = {
     "namespace", "cache_salt", "salt",    "tenant",     "tenant_id",    "lora",
     "lora_name", "lora_id",    "adapter", "adapter_id", "adapter_name", "lora_path",
@@ -28,12 +30,32 @@ bool identity_read(struct identity *identity, struct scan_text key, struct scan 
     return true;
 }
 
-void identity_inherit(struct identity *nearer, const struct identity *from)
+bool identity_pool_read(struct identity_pool *pool, uint32_t *place, struct scan_text key,
+                        struct scan *scan)
 {
+    struct identity found = {.seen = 0};
+    if (*place > 0)
+        found = pool->items[*place - 1];
+    if (!identity_read(&found, key, scan))
+        return false;
+    if (*place == 0)
+        *place = (uint32_t)++pool->count;
+    pool->items = mem_grow(pool->items, &pool->capacity, pool->count, sizeof found);
+    pool->items[*place - 1] = found;
+    return true;
+}
+
+void identity_pool_inherit(struct identity_pool *pool, uint32_t *place, uint32_t from)
+{
+    if (*place == 0 || from == 0) {
+        *place = *place > 0 ? *place : from;
+        return;
+    }
+    struct identity *nearer = &pool->items[*place - 1], *other = &pool->items[from - 1];
     for (unsigned i = 0; i < IDENTITY_KEYS; i++)
-        if (from->seen & 1u << i & ~nearer->seen)
-            nearer->values[i] = from->values[i];
-    nearer->seen |= from->seen;
+        if (other->seen & 1u << i & ~nearer->seen)
+            nearer->values[i] = other->values[i];
+    nearer->seen |= other->seen;
 }
 
 uint32_t identity_name_space(const struct identity *identity, struct build *build,

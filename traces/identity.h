@@ -21,8 +21,19 @@ struct identity {
 /* If key is one of these, reads its value, a string or a number, and returns true. */
 bool identity_read(struct identity *identity, struct scan_text key, struct scan *scan);
 
-/* Takes over the values of keys that the nearer object does not have. */
-void identity_inherit(struct identity *nearer, const struct identity *from);
+/* The identities of many objects, few of which have one: an object has a place in the pool + 1, or
+ * 0. */
+struct identity_pool {
+    struct identity *items;
+    size_t count, capacity;
+};
+
+/* identity_read for the object with that place, which is given one if it needs it. */
+bool identity_pool_read(struct identity_pool *pool, uint32_t *place, struct scan_text key,
+                        struct scan *scan);
+
+/* What an object does not say is said by the one that holds it. */
+void identity_pool_inherit(struct identity_pool *pool, uint32_t *place, uint32_t from);
 
 /* The name space that the values make, or 0 if there are none. scratch is for its name. */
 uint32_t identity_name_space(const struct identity *identity, struct build *build,

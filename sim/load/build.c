@@ -13,7 +13,7 @@
 /* A request of the current conversation, waiting to be sorted. Runs live in build->runs. */
 struct pending {
     struct build_request request;
-    size_t runs_first, out_runs_first, bounds_first;
+    size_t runs_first;
     size_t sequence;
 };
 
@@ -36,8 +36,6 @@ struct build {
     size_t pending_count, pending_capacity;
     struct block_run *runs;
     size_t run_count, run_capacity;
-    uint32_t *pending_bounds;
-    size_t pending_bound_count, pending_bound_capacity;
     struct link_item *items; /* of a stream */
     size_t item_capacity;
 };
@@ -81,7 +79,6 @@ void build_close(struct build *build)
     free(build->items);
     free(build->pending);
     free(build->runs);
-    free(build->pending_bounds);
     free(build);
 }
 
@@ -166,7 +163,6 @@ void build_begin(struct build *build, const struct build_conversation *conversat
     build->line = line;
     build->pending_count = 0;
     build->run_count = 0;
-    build->pending_bound_count = 0;
 }
 
 static size_t keep_runs(struct build *build, const struct block_run *runs, size_t count)
@@ -214,11 +210,6 @@ static int check_request(const struct build *build, const struct build_request *
                                   request->out / build->current.block_tokens))
         return fail(build, err, "the reply's block numbers do not fit %llu + %llu tokens",
                     (unsigned long long)request->in, (unsigned long long)request->out);
-    for (size_t i = 0; i < request->bound_count; i++)
-        if (request->bounds[i] > request->in ||
-            request->bounds[i] <= (i > 0 ? request->bounds[i - 1] : 0))
-            return fail(build, err, "message bounds that ascend up to %llu were expected, found %u",
-                        (unsigned long long)request->in, request->bounds[i]);
     return 0;
 }
 
@@ -234,10 +225,8 @@ int build_add(struct build *build, const struct build_request *request, struct e
     build->calls->block_tokens = block;
     if (check_request(build, request, err) != 0)
         return -1;
-    if ((size_t)build->calls->request_count + build->pending_count >= UINT32_MAX - 1 ||
-        build->calls->bound_count + build->pending_bound_count + request->bound_count > UINT32_MAX)
-        return fail(build, err, "at most %u requests, and as many message bounds, were expected",
-                    UINT32_MAX - 1);
+    if ((size_t)build->calls->request_count + build->pending_count >= UINT32_MAX - 1)
+        return fail(build, err, "at most %u requests were expected", UINT32_MAX - 1);
     size_t count = build->pending_count++;
     build->pending =
         mem_grow(build->pending, &build->pending_capacity, count + 1, sizeof *build->pending);
@@ -248,28 +237,39 @@ int build_add(struct build *build, const struct build_request *request, struct e
     pending->runs_first = keep_runs(build, request->runs, request->run_count);
     pending->request.out_run_count = replies_known ? request->out_run_count : 0;
     keep_runs(build, request->out_runs, pending->request.out_run_count); /* right behind them */
-    pending->bounds_first = build->pending_bound_count;
-    size_t need = build->pending_bound_count + request->bound_count;
-    build->pending_bounds = mem_grow(build->pending_bounds, &build->pending_bound_capacity, need,
-                                     sizeof *build->pending_bounds);
-    if (request->bound_count > 0)
-        memcpy(build->pending_bounds + pending->bounds_first, request->bounds,
-               request->bound_count * sizeof *request->bounds);
-    build->pending_bound_count = need;
     return 0;
 }
 
-static void keep_bounds(struct build *build, const struct pending *pending, struct request *out)
+/* Keeps the message bounds of a request. before, NULL or the one before in its stream, has its own
+ * at the end of all that are kept: a list that only goes on from it shares them. */
+static int keep_bounds(struct build *build, const struct pending *pending,
+                       const struct pending *before, uint32_t id, struct err *err)
 {
     struct workload *calls = build->calls;
-    size_t count = pending->request.bound_count, total = calls->bound_count + count;
-    out->bounds_first = calls->bound_count;
-    out->bounds_count = (uint32_t)count;
+    const struct build_request *request = &pending->request;
+    const size_t count = request->bound_count;
+    const size_t shared =
+        before && before->request.bounds == request->bounds && before->request.bound_count <= count
+            ? before->request.bound_count
+            : 0;
+    const uint64_t first = calls->bound_count - shared, total = first + count;
+    if (total > UINT32_MAX)
+        return fail(build, err, "at most %u message bounds were expected", UINT32_MAX);
+    for (size_t i = shared; i < count; i++)
+        if (request->bounds[i] <= (i > 0 ? request->bounds[i - 1] : 0))
+            return fail(build, err, "message bounds that ascend were expected, found %u",
+                        request->bounds[i]);
+    if (count > 0 && request->bounds[count - 1] > request->in)
+        return fail(build, err, "message bounds up to %llu were expected, found %u",
+                    (unsigned long long)request->in, request->bounds[count - 1]);
     calls->bounds = mem_grow(calls->bounds, &build->bound_capacity, total, sizeof *calls->bounds);
-    if (count > 0)
-        memcpy(calls->bounds + calls->bound_count, build->pending_bounds + pending->bounds_first,
-               count * sizeof *calls->bounds);
+    if (count > shared)
+        memcpy(calls->bounds + first + shared, request->bounds + shared,
+               (count - shared) * sizeof *calls->bounds);
     calls->bound_count = (uint32_t)total;
+    calls->requests[id].bounds_first = (uint32_t)first;
+    calls->requests[id].bounds_count = (uint32_t)count;
+    return 0;
 }
 
 static uint32_t system_end(const struct build *build, const struct build_request *request)
@@ -456,7 +456,6 @@ static int add_request(struct build *build, const struct pending *pending, uint3
     declare(&build->options.declared, &request);
     uint32_t id = calls->request_count;
     request.order = from->order == REQUEST_NONE ? id : (uint32_t)from->order;
-    keep_bounds(build, pending, &request);
     record->paths =
         mem_grow(record->paths, &build->path_capacity, (size_t)id + 1, sizeof *record->paths);
     if (find_path(build, pending, &record->paths[id], err) != 0)
@@ -495,23 +494,33 @@ static uint64_t shared_system_blocks(const struct build *build)
     return blocks < in_run ? blocks : in_run;
 }
 
-/* Sorts ids by stream, and links each stream. */
-static void link_streams(struct build *build, uint32_t first)
+/* What is done stream by stream: bounds are kept, and requests are linked. */
+static int finish_streams(struct build *build, uint32_t first, struct err *err)
 {
     struct workload *calls = build->calls;
     const uint32_t count = calls->request_count - first;
+    int result = 0;
     uint32_t *start = mem_array((size_t)build->streams_here + 2, sizeof *start);
     uint32_t *ids = mem_array(count, sizeof *ids);
-    for (uint32_t i = first; i < calls->request_count; i++)
-        start[calls->requests[i].stream - calls->stream_count + 2]++;
+    for (uint32_t i = 0; i < count; i++)
+        start[build->pending[i].request.stream + 2]++;
     for (uint32_t i = 2; i < build->streams_here + 2; i++)
         start[i] += start[i - 1];
-    for (uint32_t i = first; i < calls->request_count; i++)
-        ids[start[calls->requests[i].stream - calls->stream_count + 1]++] = i;
-    for (uint32_t i = 0; i < build->streams_here; i++)
-        link_requests(build, ids + start[i], start[i + 1] - start[i]);
+    for (uint32_t i = 0; i < count; i++)
+        ids[start[build->pending[i].request.stream + 1]++] = first + i;
+    for (uint32_t i = 0; i < build->streams_here && result == 0; i++) {
+        const struct pending *before = NULL;
+        for (uint32_t k = start[i]; k < start[i + 1] && result == 0; k++) {
+            const struct pending *pending = &build->pending[ids[k] - first];
+            result = keep_bounds(build, pending, before, ids[k], err);
+            before = pending;
+        }
+        if (!build->options.link_by_prompt)
+            link_requests(build, ids + start[i], start[i + 1] - start[i]);
+    }
     free(start);
     free(ids);
+    return result;
 }
 
 /* Notes who uses which blocks. Requests that come in one order in every schedule are one user: of
@@ -557,8 +566,8 @@ int build_end(struct build *build, struct err *err)
             return -1;
     if (build->current.local_numbers && check_overlap(build, true, err) != 0)
         return -1;
-    if (!linked)
-        link_streams(build, first);
+    if (finish_streams(build, first, err) != 0)
+        return -1;
     note_uses(build, first, sortable);
     if (!linked)
         build->calls->stream_count += build->streams_here;

@@ -76,7 +76,10 @@ struct build_request {
     uint32_t system_tokens; /* overrides that of the conversation if not 0 */
     uint32_t name_space;    /* from build_name_space(), or 0; different ones share nothing */
     struct declared declared;
-    const uint32_t *bounds; /* ends of the messages of the prompt, ascending */
+    /* Ends of the messages of the prompt, ascending; borrowed until build_end. Where a list only
+     * goes on from that of the request before in its stream, it should start at the same address:
+     * then what they have in common is kept once. */
+    const uint32_t *bounds;
     size_t bound_count;
 };
 

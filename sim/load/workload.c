@@ -137,8 +137,9 @@ int workload_check(const struct workload *workload, struct err *err)
 {
     if (workload->request_count == 0 || workload->block_tokens == 0)
         return err_set(err, "a workload without requests or block size");
-    if (workload->stream_count > workload->request_count)
-        return err_set(err, "more streams than requests");
+    /* The main stream of a conversation may have none. */
+    if (workload->stream_count > (uint64_t)workload->request_count + workload->conversation_count)
+        return err_set(err, "more streams than requests and conversations");
     if (check_nodes(workload, err) != 0)
         return -1;
     uint64_t prompt_tokens = 0, reply_tokens = 0;
