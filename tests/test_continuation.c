@@ -58,6 +58,38 @@ static void must_see(const char *text, const char *const *settings, const uint32
     must_see(text, settings, (const uint32_t[]){__VA_ARGS__},                                      \
              sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
 
+/* Appends a conversation in blocks of 4 tokens from "t in out runs; t in out runs; ...". */
+static void add_turns(const char *scope, unsigned start, const char *turns, struct text *out)
+{
+    unsigned t, in, reply;
+    char runs[64];
+    int length = 0;
+    const char *comma = "";
+    text_printf(out, "{'block_size':4,'hash_id_scope':'%s','start':%u,'requests':[", scope, start);
+    while (sscanf(turns, " %u %u %u %63[^;] %n", &t, &in, &reply, runs, &length) == 4) {
+        text_printf(out, "%s{'t':%u,'in':%u,'out':%u,'hash_runs':%s}", comma, t, in, reply, runs);
+        turns += length;
+        turns += *turns == ';';
+        comma = ",";
+    }
+    ck_assert_str_eq(turns, "");
+    text_printf(out, "]}\n");
+}
+
+/* As must_see, of one conversation. */
+static void turns_see(const char *turns, const char *const *settings, const uint32_t *expected,
+                      uint32_t count)
+{
+    struct text text = {0};
+    add_turns("global", 0, turns, &text);
+    must_see(text.data, settings, expected, count);
+    text_close(&text);
+}
+
+#define TURNS_SEE(turns, settings, ...)                                                            \
+    turns_see(turns, settings, (const uint32_t[]){__VA_ARGS__},                                    \
+              sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
 static const char *const defaults[] = {NULL};
 
 /* ---- order of arrival ---- */
@@ -116,48 +148,33 @@ END_TEST
 
 /* ---- the rule ---- */
 
-#define TURN(t, in, out, runs) "{'t':" #t ",'in':" #in ",'out':" #out ",'hash_runs':" runs "}"
-#define ONE(requests)                                                                              \
-    "{'block_size':4,'hash_id_scope':'global','start':0,'requests':[" requests "]}"
-
 /* i: 6 tokens and a reply of 7, which end at 13, inside the fourth block. The first j names blocks
  * 2, 3 of i's path and shares 13 tokens, and so does one with the same blocks and another fourth
  * one; one that names the third block otherwise shares the 8 tokens of two blocks. */
 START_TEST(test_inside_blocks)
 {
-    SEES(ONE(TURN(0, 6, 7, "[[1,1]]") "," TURN(1, 16, 1, "[[1,4]]") "," TURN(2, 17, 0, "[[1,4]]")),
-         defaults, 0, 13, 17);
-    SEES(ONE(TURN(0, 6, 7, "[[1,1]]") "," TURN(1, 16, 0, "[[1,4]]") "," TURN(2, 16, 0,
-                                                                             "[[1,3],[9,1]]")),
-         defaults, 0, 13, 13);
-    SEES(ONE(TURN(0, 6, 7, "[[1,1]]") "," TURN(1, 16, 0, "[[1,4]]") "," TURN(2, 16, 0,
-                                                                             "[[1,2],[9,2]]")),
-         defaults, 0, 13, 8);
-    /* Block 2 was placed before, by a prompt too short for the reply: the first to continue leaves
-     * at the end of block 1 of i's path, and follows that one's 8 tokens. */
-    SEES(ONE(TURN(0, 6, 7, "[[1,1]]") "," TURN(1, 8, 0, "[[1,2]]") "," TURN(2, 16, 0, "[[1,4]]")),
-         defaults, 0, 4, 8);
+    TURNS_SEE("0 6 7 [[1,1]]; 1 16 1 [[1,4]]; 2 17 0 [[1,4]]", defaults, 0, 13, 17);
+    TURNS_SEE("0 6 7 [[1,1]]; 1 16 0 [[1,4]]; 2 16 0 [[1,3],[9,1]]", defaults, 0, 13, 13);
+    TURNS_SEE("0 6 7 [[1,1]]; 1 16 0 [[1,4]]; 2 16 0 [[1,2],[9,2]]", defaults, 0, 13, 8);
+    /* Block 2 was placed before, by a prompt too short for the reply: the third, which goes on from
+     * that one, shares its 8 tokens. */
+    TURNS_SEE("0 6 7 [[1,1]]; 1 8 0 [[1,2]]; 2 16 0 [[1,4]]", defaults, 0, 4, 8);
 }
 END_TEST
 
 START_TEST(test_counts)
 {
-    /* As in the last one above: request 2 continues request 1 (8 tokens, reply 0: nothing inside a
-     * block), as the latest that fits. Without that one's stream, it would be request 0. */
-    static const char text[] = ONE(TURN(0, 6, 7, "[[1,1]]") "," TURN(
-        2, 16, 0, "[[1,4]]")) "\n"
-                              "{'block_size':4,'hash_id_scope':'global','start':1,'requests':["
-                              "{'t':0,'in':8,'out':0,'hash_runs':[[1,2]]}]}\n" ONE(
-                                  TURN(9, 6, 3, "[[50,1]]") "," TURN(10, 8, 0, "[[50,2]]") "," TURN(
-                                      11, 9, 0,
-                                      "[[50,2]]")) "\n" ONE(TURN(20, 6, 3,
-                                                                 "[[60,1]]") "," TURN(21, 9, 0,
-                                                                                      "[[60,2]]"));
+    struct text text = {0};
+    add_turns("global", 0, "0 6 7 [[1,1]]; 2 16 0 [[1,4]]", &text);
+    add_turns("global", 1, "0 8 0 [[1,2]]", &text);
+    add_turns("global", 0, "9 6 3 [[50,1]]; 10 8 0 [[50,2]]; 11 9 0 [[50,2]]", &text);
+    add_turns("global", 0, "20 6 3 [[60,1]]; 21 9 0 [[60,2]]", &text);
     struct config config = input_config(defaults);
-    struct load load = input_load(open_as(text, &config), "recorded");
+    struct load load = input_load(open_as(text.data, &config), "recorded");
     const struct continuation_counts *counts = &load.workload->continuation;
-    /* 16 -> 6 + 7: leaves. 8 -> 6 + 3: too short. 9 -> 8 + 0, where ends are those of blocks.
-     * 9 -> 6 + 3: goes on to token 9, five beyond the block that proves it. */
+    /* 16 >= 6 + 7, but the other conversation placed its second block: it leaves. 8 < 6 + 3: too
+     * short. 9 >= 8 + 0, and 8 is the end of a block: nothing to follow inside one. 9 >= 6 + 3:
+     * follows to token 9, five beyond the block that proves it. */
     ck_assert_uint_eq(counts->all, 3);
     ck_assert_uint_eq(counts->guessed, 3);
     ck_assert_uint_eq(counts->first, 2);
@@ -166,6 +183,7 @@ START_TEST(test_counts)
     ck_assert_uint_eq(counts->guessed_tokens, 5);
     load_close(&load);
     config_close(&config);
+    text_close(&text);
 }
 END_TEST
 
@@ -199,7 +217,8 @@ static const struct {
     {SHORT, NULL, "reply-back", "none", "prompt-end", "keep", 70 + 106},
     {SHORT, "'reply_back':0", NULL, NULL, "prompt-end", "keep", 70 + 106},
     {SHORT, NULL, NULL, NULL, "prompt-end", "drop", 70 + 106},
-    {SHORT, NULL, NULL, NULL, "prompt-end", "keep", 0}, /* 142 >= 70 + 64, but 5 was named */
+    {SHORT, NULL, NULL, NULL, "prompt-end", "keep", 0}, /* 142 >= 70 + 64, yet block 5 is not
+                                                               the first one's */
     {SHORT, NULL, "reply-back", "all", "prompt-end", "keep", 0},
     {SHORT, NULL, "reply-back", "36", "prompt-end", "keep", 70 + 106},
     {SHORT, NULL, "reply-back", "37", "prompt-end", "keep", 0},
@@ -333,31 +352,15 @@ static const char *const contents[] = {"block-ids", "content", NULL};
 /* Block 2 behind block 1, and behind block 3, are different; a number may be twice on a path. */
 START_TEST(test_contents_are_chained)
 {
-    SEES(
-        ONE(TURN(0, 12, 0, "[[0,3]]") "," TURN(1, 12, 0, "[[0,1],[3,1],[2,1]]") "," TURN(
-            2, 12, 0,
-            "[[0,1],[3,1],[2,1]]") "," TURN(3, 16, 0,
-                                            "[[0,1],[0,1],[0,1],[0,1]]") "," TURN(4, 16, 0,
-                                                                                  "[[0,1],[0,1]"
-                                                                                  ",[0,1],[1,1]"
-                                                                                  "]") "," TURN(5,
-                                                                                                4,
-                                                                                                0,
-                                                                                                "[["
-                                                                                                "2,"
-                                                                                                "1]"
-                                                                                                "]")),
-        contents, 0, 4, 12, 4, 12, 0);
+    TURNS_SEE("0 12 0 [[0,3]]; 1 12 0 [[0,1],[3,1],[2,1]]; 2 12 0 [[0,1],[3,1],[2,1]];"
+              "3 16 0 [[0,1],[0,1],[0,1],[0,1]]; 4 16 0 [[0,1],[0,1],[0,1],[1,1]]; 5 4 0 [[2,1]]",
+              contents, 0, 4, 12, 4, 12, 0);
     /* Local numbers are apart also as contents. */
-    SEES(
-        "{'block_size':4,'hash_id_scope':'local','start':0,'requests':[" TURN(
-            0, 8, 0,
-            "[[1,2]]") "," TURN(5, 8, 0,
-                                "[[1,1],[1,1]]") "]}\n"
-                                                 "{'block_size':4,'hash_id_scope':'local','start':"
-                                                 "1,'requests':[" TURN(0, 8, 0, "[[1,2]]") "," TURN(
-                                                     1, 8, 0, "[[1,2]]") "]}",
-        contents, 0, 0, 8, 4);
+    struct text text = {0};
+    add_turns("local", 0, "0 8 0 [[1,2]]; 5 8 0 [[1,1],[1,1]]", &text);
+    add_turns("local", 1, "0 8 0 [[1,2]]; 1 8 0 [[1,2]]", &text);
+    SEES(text.data, contents, 0, 0, 8, 4);
+    text_close(&text);
 }
 END_TEST
 

@@ -1,5 +1,7 @@
 #include "traces/identity.h"
 
+#include <stdio.h>
+
 #include "sim/core/mem.h"
 
 static const char *const names[IDENTITY_KEYS] = {
@@ -25,8 +27,10 @@ bool identity_read(struct identity *identity, struct scan_text key, struct scan 
                   names[which]);
     identity->seen |= 1u << which;
     identity->values[which] = (struct scan_text){"", 0};
+    char quoted[32];
+    snprintf(quoted, sizeof quoted, "\"%s\"", names[which]);
     if (!scan_null(scan))
-        identity->values[which] = scan_name(scan, names[which]);
+        identity->values[which] = scan_name(scan, quoted);
     return true;
 }
 
