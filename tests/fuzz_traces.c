@@ -41,19 +41,29 @@ static bool too_large(const uint8_t *bytes, size_t length)
     return large;
 }
 
+/* In file order, which is there for any trace. */
+static struct load make_load(struct record *record)
+{
+    struct load load;
+    struct err err = {""};
+    require(record_load(&load, record, true, "sequential", 1, 0, &err) == 0, "no load", &err);
+    load.own_record = record;
+    return load;
+}
+
 /* The same workload must come back from its compiled form. */
 static void check_compiled(const struct workload *workload, const struct build_options *options)
 {
     struct text first = {0}, second = {0};
-    struct workload *again = NULL;
+    struct record *again = NULL;
     struct err err = {""};
     compiled_print(workload, &first);
     require(trace_open_memory("again", first.data, first.length, options, NULL, &again, &err) == 0,
             "compiled form refused", &err);
-    compiled_print(again, &second);
+    compiled_print(again->calls, &second);
     require(first.length == second.length && memcmp(first.data, second.data, first.length) == 0,
             "compiled form differs", &err);
-    workload_close(again);
+    record_close(again);
     text_close(&first);
     text_close(&second);
 }
@@ -63,17 +73,17 @@ static void check_written(const struct workload *workload)
 {
     const struct build_options options = {0};
     struct text lines = {0};
-    struct workload *again = NULL;
+    struct record *again = NULL;
     struct err err = {""};
     if (write_coded(workload, &lines, &err) == 0) {
         int result = trace_open_memory("written", lines.data, lines.length, &options,
                                        "conversations", &again, &err);
         require(result == 0, "written lines refused", &err);
-        require(again->prompt_tokens == workload->prompt_tokens &&
-                    again->request_count == workload->request_count,
+        require(again->calls->prompt_tokens == workload->prompt_tokens &&
+                    again->calls->request_count == workload->request_count,
                 "written lines differ", &err);
     }
-    workload_close(again);
+    record_close(again);
     text_close(&lines);
 }
 
@@ -83,17 +93,25 @@ static void try_options(const char *bytes, size_t length, unsigned bits)
         .drop_replies = bits & 1,
         .keep_partial_blocks = bits & 2,
         .share_system = bits & 4,
+        .chain_contents = (bits & 12) == 8,
+        .declared = {.back_given = bits & 16, .back = 3, .replaced_given = bits & 16},
     };
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     struct err err = {""};
     bool compiled = compiled_matches(bytes, length);
-    if (trace_open_memory("fuzz.jsonl", bytes, length, &options, NULL, &workload, &err) != 0)
+    if (trace_open_memory("fuzz.jsonl", bytes, length, &options, NULL, &record, &err) != 0)
         return;
-    require(workload_check(workload, &err) == 0, "bad workload", &err);
-    check_compiled(workload, &options);
-    if (!compiled && bits == 0)
-        check_written(workload);
-    workload_close(workload);
+    if (compiled) {
+        check_compiled(record->calls, &options);
+        record_close(record);
+        return;
+    }
+    struct load load = make_load(record);
+    require(workload_check(load.workload, &err) == 0, "bad workload", &err);
+    check_compiled(load.workload, &options);
+    if (bits == 0)
+        check_written(load.workload);
+    load_close(&load);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
@@ -106,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         memcpy(copy, bytes, length);
     if (compiled_matches(copy, length))
         compiled_seal(copy, length);
-    for (unsigned bits = 0; bits < 8; bits++)
+    for (unsigned bits = 0; bits < 32; bits++)
         try_options(copy, length, bits);
     free(copy);
     return 0;

@@ -15,13 +15,22 @@ char *input_unquote(const char *text)
     return copy;
 }
 
-int input_trace(const char *text, const char *format, struct workload **out, struct err *err)
+int input_trace(const char *text, const char *format, struct record **out, struct err *err)
 {
     static const struct build_options plain;
     char *content = input_unquote(text);
     int result = trace_open_memory("t.jsonl", content, strlen(content), &plain, format, out, err);
     free(content);
     return result;
+}
+
+struct load input_load(struct record *record, const char *arrival)
+{
+    struct load load;
+    struct err err = {""};
+    ck_assert_msg(record_load(&load, record, true, arrival, 1, 0, &err) == 0, "%s", err.text);
+    load.own_record = record;
+    return load;
 }
 
 struct config input_config(const char *const *settings)
@@ -34,19 +43,19 @@ struct config input_config(const char *const *settings)
     return config;
 }
 
-struct result input_replay(struct config *config, struct workload *workload,
+struct result input_replay(struct config *config, struct record *record,
                            const struct plugins *plugins)
 {
     struct err err = {""};
-    struct schedule *schedule = NULL;
+    struct load load;
     struct result result;
-    ck_assert_msg(schedule_open(&schedule, workload, config->arrival, config->seed, 0, &err) == 0,
+    ck_assert_msg(record_load(&load, record, true, config->arrival, config->seed, 0, &err) == 0,
                   "%s", err.text);
-    ck_assert_msg(replay_config(&result, config, workload, schedule, plugins, NULL, NULL, &err) ==
-                      0,
+    ck_assert_msg(replay_config(&result, config, load.workload, load.schedule, plugins, NULL, NULL,
+                                &err) == 0,
                   "%s", err.text);
-    schedule_close(schedule);
-    workload_close(workload);
+    load_close(&load);
+    record_close(record);
     config_close(config);
     return result;
 }

@@ -59,24 +59,24 @@ static void check_request(const struct ref_case *cell, const struct ref_trace *t
 }
 
 static struct ref_results run(const struct ref_case *cell, const struct ref_trace *trace,
-                              const struct workload *workload)
+                              struct record *record)
 {
     struct ref_results results;
     struct err err = {""};
-    if (ref_case_run(cell, workload, &results, &err) != 0)
+    if (ref_case_run(cell, record, &results, &err) != 0)
         fail_cell(cell, trace, err.text);
     for (uint32_t i = 0; i < results.count; i++)
         check_request(cell, trace, &results.items[i]);
     return results;
 }
 
-static struct workload *build(const struct ref_trace *trace)
+static struct record *build(const struct ref_trace *trace)
 {
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     struct err err = {""};
-    int result = ref_trace_build(trace, &workload, &err);
+    int result = ref_trace_build(trace, &record, &err);
     ck_assert_msg(result == 0, "%s", err.text);
-    return workload;
+    return record;
 }
 
 /* In what two runs treated a request differently, or NULL; its number may differ. */
@@ -157,7 +157,7 @@ static void each_cell(const struct side *side, visitor *visit, void *user)
 struct prefix_pair {
     const char *arrival;
     struct ref_trace whole, part;
-    struct workload *whole_load, *part_load;
+    struct record *whole_load, *part_load;
 };
 
 static void compare_prefix(const struct ref_case *drawn, void *user)
@@ -197,25 +197,22 @@ static void cut(struct prefix_pair *pair, uint32_t k)
     free(keep);
 }
 
-/* Where numbers are shared between conversations and replies are not named, a later request tells
- * what an earlier reply was. In the order of the trace the tree allows for that; in another order
- * it cannot. So in the order of arrival numbers are local, or all is named. */
+/* Numbers are shared between conversations that overlap in time, replies are not named in most
+ * traces: the order of arrival is not that of the trace. */
 static void test_prefixes(const struct side *side, const char *arrival)
 {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct prefix_pair pair = {.arrival = arrival};
         draw(&pair.whole, seed);
-        if (strcmp(arrival, "recorded") == 0)
-            pair.whole.local_numbers = !pair.whole.replies_named;
         pair.whole_load = build(&pair.whole);
         for (uint32_t k = 1; k < pair.whole.count; k += 1 + pair.whole.count / 3) {
             cut(&pair, k);
             pair.part_load = build(&pair.part);
             each_cell(side, compare_prefix, &pair);
-            workload_close(pair.part_load);
+            record_close(pair.part_load);
             ref_trace_close(&pair.part);
         }
-        workload_close(pair.whole_load);
+        record_close(pair.whole_load);
         ref_trace_close(&pair.whole);
     }
 }
@@ -236,7 +233,7 @@ END_TEST
 
 struct renamed_pair {
     struct ref_trace *trace;
-    struct workload *load, *renamed;
+    struct record *load, *renamed;
 };
 
 static void compare_renamed(const struct ref_case *cell, void *user)
@@ -267,8 +264,8 @@ START_TEST(test_names_mean_nothing)
         trace.number_shift = 1000003;
         pair.renamed = build(&trace);
         each_cell(&sides[_i], compare_renamed, &pair);
-        workload_close(pair.renamed);
-        workload_close(pair.load);
+        record_close(pair.renamed);
+        record_close(pair.load);
         ref_trace_close(&trace);
     }
 }
@@ -278,7 +275,7 @@ END_TEST
 
 struct loaded {
     struct ref_trace *trace;
-    struct workload *load;
+    struct record *load;
     uint64_t capacity_bytes;
     struct bound bound;
     const char *placement; /* the one of which `first` is the result */
@@ -344,7 +341,7 @@ START_TEST(test_none_passes_the_bound)
         ck_assert_msg(result == 0, "%s", err.text);
         narrowed += loaded.bound.dual_tokens < loaded.bound.ideal_tokens;
         each_cell(side, check_bound, &loaded);
-        workload_close(loaded.load);
+        record_close(loaded.load);
         ref_trace_close(&trace);
     }
     ck_assert_uint_gt(narrowed, 5); /* or nothing was tested */
@@ -360,7 +357,7 @@ START_TEST(test_no_memory_and_all_memory)
         each_cell(&sides[_i], check_nothing, &loaded);
         each_cell(&sides[_i], check_all, &loaded);
         ref_results_close(&loaded.first);
-        workload_close(loaded.load);
+        record_close(loaded.load);
         ref_trace_close(&trace);
     }
 }
@@ -374,7 +371,7 @@ START_TEST(test_every_memory)
     for (uint64_t seed = 300; seed < 330; seed++) {
         struct ref_trace trace;
         draw(&trace, seed);
-        struct workload *load = build(&trace);
+        struct record *load = build(&trace);
         for (size_t m = 0; memory_list[m]; m++)
             for (size_t e = 0; e < evictions.count; e++) {
                 if (!ref_case_go_together(evictions.items[e], memory_list[m]->name))
@@ -391,7 +388,7 @@ START_TEST(test_every_memory)
                 ref_results_close(&none);
                 ref_results_close(&one);
             }
-        workload_close(load);
+        record_close(load);
         ref_trace_close(&trace);
     }
     names_close(&evictions);
@@ -404,7 +401,7 @@ END_TEST
 enum kind { PLACEMENT, EVICTION, KINDS };
 
 static uint64_t digest_with(enum kind kind, const char *text, const struct ref_trace *trace,
-                            const struct workload *load, size_t side)
+                            struct record *load, size_t side)
 {
     struct ref_case cell = cell_of(&sides[side], "turn", eviction_list[0]->name);
     if (kind == PLACEMENT)
@@ -428,12 +425,12 @@ static bool moves(enum kind kind, const struct plugin *plugin, const struct para
     for (uint64_t seed = 400; seed < 400 + REPEATS && !moved; seed++) {
         struct ref_trace trace;
         draw(&trace, seed);
-        struct workload *load = build(&trace);
+        struct record *load = build(&trace);
         size_t side = seed % 4; /* those with snapshots */
         uint64_t first = digest_with(kind, plugin->name, &trace, load, side);
         for (size_t i = 0; i < values.count && !moved; i++)
             moved = digest_with(kind, values.items[i], &trace, load, side) != first;
-        workload_close(load);
+        record_close(load);
         ref_trace_close(&trace);
     }
     names_close(&values);

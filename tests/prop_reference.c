@@ -79,6 +79,7 @@ static void draw_trace(struct ref_trace *trace, struct rng *rng, const struct gr
     trace->local_numbers = rng_below(rng, 4) == 0;
     trace->drop_replies = rng_below(rng, 4) == 0;
     trace->keep_partial = rng_below(rng, 4) == 0;
+    trace->declares = rng_below(rng, 3) == 0;
     if (group->named) {
         trace->block_tokens = 1;
         trace->drop_replies = trace->keep_partial = false;
@@ -185,7 +186,7 @@ START_TEST(test_resolved_lists_are_the_texts)
         struct rng rng = rng_open(seed, "texts");
         struct ref_trace trace;
         draw_trace(&trace, &rng, &groups[COUNT(groups) - 1]);
-        struct ref_request *requests = ref_trace_resolve(&trace);
+        struct ref_request *requests = ref_trace_resolve(&trace, NULL);
         for (uint32_t i = 0; i < trace.count; i++)
             for (uint32_t j = 0; j < i; j++) {
                 uint32_t a = requests[i].end_tokens, b = requests[j].end_tokens;

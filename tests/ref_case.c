@@ -102,31 +102,31 @@ static int set_config(struct config *config, const struct ref_case *cell, bool r
 }
 
 /* Opens both, whether it succeeds or not. */
-static int open_cell(const struct ref_case *cell, const struct workload *workload,
-                     struct config *config, struct schedule **schedule, struct err *err)
+static int open_cell(const struct ref_case *cell, struct record *record, struct config *config,
+                     struct load *load, struct err *err)
 {
     char path[256];
     ref_model_path(cell->model, path);
-    *schedule = NULL;
+    *load = (struct load){0};
     config_open(config);
-    if (set_config(config, cell, workload->replies_kept, path, err) != 0)
+    if (set_config(config, cell, record->calls->replies_kept, path, err) != 0)
         return -1;
-    return schedule_open(schedule, workload, cell->arrival, 1, 0, err);
+    return record_load(load, record, false, cell->arrival, 1, 0, err);
 }
 
-int ref_case_run(const struct ref_case *cell, const struct workload *workload,
-                 struct ref_results *out, struct err *err)
+int ref_case_run(const struct ref_case *cell, struct record *record, struct ref_results *out,
+                 struct err *err)
 {
     struct config config;
-    struct schedule *schedule;
+    struct load load;
     const struct plugins plugins = {placement_list, eviction_list, memory_list};
     *out = (struct ref_results){0};
-    out->items = mem_array(workload->request_count, sizeof *out->items);
-    int result = open_cell(cell, workload, &config, &schedule, err);
+    out->items = mem_array(record->calls->request_count, sizeof *out->items);
+    int result = open_cell(cell, record, &config, &load, err);
     if (result == 0)
-        result =
-            replay_config(&out->total, &config, workload, schedule, &plugins, add_result, out, err);
-    schedule_close(schedule);
+        result = replay_config(&out->total, &config, load.workload, load.schedule, &plugins,
+                               add_result, out, err);
+    load_close(&load);
     config_close(&config);
     if (result != 0) {
         free(out->items);
@@ -142,15 +142,15 @@ void ref_results_close(struct ref_results *results)
     free(results->items);
 }
 
-int ref_case_bound(const struct ref_case *cell, const struct workload *workload, struct bound *out,
+int ref_case_bound(const struct ref_case *cell, struct record *record, struct bound *out,
                    struct err *err)
 {
     struct config config;
-    struct schedule *schedule;
-    int result = open_cell(cell, workload, &config, &schedule, err);
+    struct load load;
+    int result = open_cell(cell, record, &config, &load, err);
     if (result == 0)
-        result = bound_find(out, &config, workload, schedule, 100, err);
-    schedule_close(schedule);
+        result = bound_find(out, &config, load.workload, load.schedule, 100, err);
+    load_close(&load);
     config_close(&config);
     return result;
 }
@@ -271,15 +271,15 @@ static int compare_counters(const struct cache_counters *a, const struct cache_c
 
 int ref_case_compare(const struct ref_case *cell, const struct ref_trace *trace, struct err *err)
 {
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     struct ref_results fast = {0};
     struct ref_cache *model = NULL;
     uint32_t *order = arrival_order(trace, cell->arrival);
-    struct ref_request *resolved = ref_trace_resolve(trace);
+    struct ref_request *resolved = ref_trace_resolve(trace, order);
     struct ref_request *arriving = mem_array(trace->count, sizeof *arriving);
-    int result = ref_trace_build(trace, &workload, err);
+    int result = ref_trace_build(trace, &record, err);
     if (result == 0)
-        result = ref_case_run(cell, workload, &fast, err);
+        result = ref_case_run(cell, record, &fast, err);
     if (result != 0)
         goto out;
     for (uint32_t i = 0; i < trace->count; i++)
@@ -300,7 +300,7 @@ out:
     if (model)
         ref_close(model);
     ref_results_close(&fast);
-    workload_close(workload);
+    record_close(record);
     free(arriving);
     ref_requests_close(resolved, trace->count);
     free(order);

@@ -36,12 +36,12 @@ struct ref_results {
 };
 
 /* Runs the fast code; between ref_models_open and ref_models_close. */
-int ref_case_run(const struct ref_case *cell, const struct workload *workload,
-                 struct ref_results *out, struct err *err) MUST_CHECK;
+int ref_case_run(const struct ref_case *cell, struct record *record, struct ref_results *out,
+                 struct err *err) MUST_CHECK;
 void ref_results_close(struct ref_results *results);
 
 /* The limits of that cell's model and capacity. */
-int ref_case_bound(const struct ref_case *cell, const struct workload *workload, struct bound *out,
+int ref_case_bound(const struct ref_case *cell, struct record *record, struct bound *out,
                    struct err *err) MUST_CHECK;
 
 /* Runs both and compares all. Returns -1 and says what differs first. */

@@ -78,6 +78,12 @@ static void draw_request(struct drawer *drawer, struct ref_drawn *self)
     draw_tokens(drawer, tokens + self->in, self->out);
     self->text = tokens;
     self->system_tokens = drawer->system < self->in ? drawer->system : 0;
+    if (drawer->trace->declares && draw(drawer, 2)) {
+        self->declared = (struct declared){.back_given = true,
+                                           .back = draw(drawer, self->out + 2),
+                                           .replaced_given = draw(drawer, 2),
+                                           .replaced = draw(drawer, self->in / 2 + 1)};
+    }
     uint32_t bound = 0;
     while (self->bound_count < REF_BOUNDS_MAX) {
         bound += 1 + draw(drawer, chunk + 1);
@@ -242,6 +248,7 @@ static int add_request(const struct ref_trace *trace, const struct ref_drawn *d,
         .think_ns = TIME_UNKNOWN,
         .order = REQUEST_NONE,
         .system_tokens = d->system_tokens,
+        .declared = d->declared,
         .bounds = d->bounds,
         .bound_count = d->bound_count,
     };
@@ -251,7 +258,7 @@ static int add_request(const struct ref_trace *trace, const struct ref_drawn *d,
     return result;
 }
 
-int ref_trace_build(const struct ref_trace *trace, struct workload **out, struct err *err)
+int ref_trace_build(const struct ref_trace *trace, struct record **out, struct err *err)
 {
     struct build_options options = {.drop_replies = trace->drop_replies,
                                     .keep_partial_blocks = trace->keep_partial};
@@ -326,6 +333,20 @@ static void give_meaning(struct resolver *resolver, uint64_t number, const uint3
     resolver->meanings[resolver->meaning_count++] = (struct meaning){number, tokens, length};
 }
 
+/* How much of a prompt stays in the next one, and of the reply comes back. */
+static uint32_t kept_of(const struct ref_drawn *d)
+{
+    uint32_t replaced = d->declared.replaced_given ? d->declared.replaced : 0;
+    return replaced < d->in ? d->in - replaced : 0;
+}
+
+static uint32_t back_of(const struct resolver *resolver, const struct ref_drawn *d)
+{
+    if (resolver->trace->drop_replies)
+        return 0;
+    return d->declared.back_given && d->declared.back < d->out ? d->declared.back : d->out;
+}
+
 /* The latest request of the same stream that j continues, or -1. Where a last partial block is one
  * of its own, no prompt is known to go on from it, nor from the reply behind it. */
 static int64_t continued(const struct resolver *resolver, uint32_t j)
@@ -333,10 +354,11 @@ static int64_t continued(const struct resolver *resolver, uint32_t j)
     const struct ref_drawn *d = resolver->trace->drawn;
     for (uint32_t i = resolver->trace->keep_partial ? 0 : j; i-- > 0;) {
         const struct blocks *a = &resolver->blocks[i], *b = &resolver->blocks[j];
-        if (d[i].conversation == d[j].conversation && d[i].stream == d[j].stream &&
-            a->full_count > 0 && a->full_count <= b->full_count && d[j].in >= d[i].in + d[i].out &&
-            memcmp(a->of_prompt, b->of_prompt, a->full_count * sizeof *a->of_prompt) == 0)
-            return i;
+        uint32_t kept = kept_of(&d[i]), blocks = kept / resolver->trace->block_tokens;
+        if (d[i].conversation == d[j].conversation && d[i].stream == d[j].stream && blocks > 0 &&
+            blocks <= b->full_count && d[j].in >= kept + back_of(resolver, &d[i]) &&
+            memcmp(a->of_prompt, b->of_prompt, blocks * sizeof *a->of_prompt) == 0)
+            return resolver->requests[i].tokens ? (int64_t)i : -1;
     }
     return -1;
 }
@@ -369,11 +391,15 @@ static void resolve(struct resolver *resolver, uint32_t j)
     /* 2. The path that it continues, unless others have named its next block otherwise. */
     int64_t i = continued(resolver, j);
     const struct ref_request *before = i >= 0 ? &resolver->requests[i] : NULL;
-    if (before && known < before->end_tokens &&
-        memcmp(before->tokens, tokens, known * sizeof *tokens) == 0) {
+    uint32_t common = 0;
+    if (before) {
+        const struct ref_drawn *from = &trace->drawn[i];
+        common = kept_of(from) + (kept_of(from) == from->in ? back_of(resolver, from) : 0);
+    }
+    if (before && known < common && memcmp(before->tokens, tokens, known * sizeof *tokens) == 0) {
         uint32_t next = (known / size + 1) * size;
-        if (next > before->end_tokens || !is_named(resolver, before->tokens, next)) {
-            known = before->end_tokens;
+        if (next > common || !is_named(resolver, before->tokens, next)) {
+            known = common;
             memcpy(tokens, before->tokens, known * sizeof *tokens);
         }
     }
@@ -394,14 +420,14 @@ static void resolve(struct resolver *resolver, uint32_t j)
     self->bound_count = d->bound_count;
 }
 
-struct ref_request *ref_trace_resolve(const struct ref_trace *trace)
+struct ref_request *ref_trace_resolve(const struct ref_trace *trace, const uint32_t *order)
 {
     struct resolver resolver = {.trace = trace, .blocks = NULL};
     struct blocks *blocks = number_blocks(trace);
     resolver.blocks = blocks;
     resolver.requests = mem_array(trace->count + 1, sizeof *resolver.requests);
     for (uint32_t j = 0; j < trace->count; j++)
-        resolve(&resolver, j);
+        resolve(&resolver, order ? order[j] : j);
     free(resolver.meanings);
     free_blocks(blocks, trace->count);
     return resolver.requests;

@@ -22,11 +22,13 @@ struct ref_drawn {
     uint32_t system_tokens;
     uint32_t bounds[REF_BOUNDS_MAX];
     uint32_t bound_count;
+    struct declared declared; /* of what comes back */
 };
 
 struct ref_trace {
     uint32_t block_tokens;
     bool local_numbers, drop_replies, keep_partial, replies_named;
+    bool declares; /* set before drawing: half the requests say what comes back */
     uint64_t number_factor, number_shift; /* renaming: number x becomes x * factor + shift */
     struct ref_drawn *drawn;              /* in the order of the trace */
     uint32_t count;
@@ -43,11 +45,11 @@ void ref_trace_close(struct ref_trace *trace);
 /* Copies some of the requests, in order. keep[i]: whether the i-th stays. */
 void ref_trace_select(struct ref_trace *out, const struct ref_trace *from, const bool *keep);
 
-int ref_trace_build(const struct ref_trace *trace, struct workload **out,
-                    struct err *err) MUST_CHECK;
+int ref_trace_build(const struct ref_trace *trace, struct record **out, struct err *err) MUST_CHECK;
 
-/* The lists of tokens, in the order of the trace. Freed by ref_requests_close. */
-struct ref_request *ref_trace_resolve(const struct ref_trace *trace);
+/* The lists of tokens, in the order of the trace, when the requests come in another one: order
+ * holds their indices, NULL for that of the trace. Freed by ref_requests_close. */
+struct ref_request *ref_trace_resolve(const struct ref_trace *trace, const uint32_t *order);
 void ref_requests_close(struct ref_request *requests, uint32_t count);
 
 /* The trace as C text that a test can be made of. */

@@ -28,6 +28,11 @@ struct bad {
 #define CALL(t, in, ids)                                                                           \
     "{'timestamp':" t ",'input_length':" in ",'output_length':1,'hash_ids':" ids "}"
 
+#define NUMBERED(runs, in) BODY("{'in':" in ",'out':5,'hash_runs':" runs "}")
+#define CHAINED                                                                                    \
+    "(numbers must be chained: equal number, equal prompt up to there; --block-ids content reads " \
+    "numbers of contents)"
+
 static const struct bad bad_inputs[] = {
     {C, "[]", "t.jsonl:1: column 1: expected an object, found ["},
     {C, "{'block_size':64", "t.jsonl:1: column 17: expected ',' or '}', found the end of the line"},
@@ -190,6 +195,44 @@ static const struct bad bad_inputs[] = {
      "t.jsonl:1: column 28: expected one 'timestamp' in an object, found a second one"},
     {M, CALL("0", "600", "[1,2]") "}",
      "t.jsonl:1: column 70: expected the end of the line, found }"},
+    /* Numbers that are not chained: behind two blocks, and twice on one path. */
+    {C, NUMBERED("[[1,4]]", "256") "\n" NUMBERED("[[9,1],[2,2]]", "192"),
+     "t.jsonl:2: block number 2 was expected behind number 1, found behind number 9, as at "
+     "t.jsonl:1 " CHAINED},
+    {C, NUMBERED("[[9,1],[2,2]]", "192") "\n" NUMBERED("[[1,4]]", "256"),
+     "t.jsonl:2: block number 2 was expected behind number 9, found behind number 1, as at "
+     "t.jsonl:1 " CHAINED},
+    {C, NUMBERED("[[5,3]]", "192") "\n" NUMBERED("[[6,1]]", "64"),
+     "t.jsonl:2: block number 6 was expected behind number 5, found at the start of a prompt, as "
+     "at t.jsonl:1 " CHAINED},
+    {C, NUMBERED("[[5,1],[7,2]]", "192") "\n" NUMBERED("[[6,1],[7,1]]", "128"),
+     "t.jsonl:2: block number 7 was expected behind number 5, found behind number 6, as at "
+     "t.jsonl:1 " CHAINED},
+    {C,
+     "{'block_size':64,'hash_id_scope':'local','requests':[{'in':192,'out':5,'hash_runs':[[1,2],"
+     "[1,1]]}]}",
+     "t.jsonl:1: block number 1 was expected at the start of a prompt, found behind number 2, as "
+     "at t.jsonl:1 " CHAINED},
+    {M, CALL("0", "1300", "[0,0,0]"),
+     "t.jsonl:1: block number 0 was expected at the start of a prompt, found behind number 0, as "
+     "at t.jsonl:1 " CHAINED},
+    {M, CALL("0", "1300", "[0,1,2]") "\n" CALL("0", "1300", "[7,1,2]"),
+     "t.jsonl:2: block number 1 was expected behind number 0, found behind number 7, as at "
+     "t.jsonl:1 " CHAINED},
+    {M,
+     CALL("0", "1300", "[0,3,2]") "\n" CALL("0", "1300", "[0,1,2]") "\n" CALL("0", "600", "[1,2]"),
+     "t.jsonl:3: block number 1 was expected behind number 0, found at the start of a prompt, as "
+     "at t.jsonl:2 " CHAINED},
+    /* Who may share: a name, or nothing. */
+    {C, REQUEST("'tenant':true"),
+     "t.jsonl:1: column 102: expected a string or a number as 'tenant', found true"},
+    {M, "{'timestamp':0,'cache_salt':{},'input_length':600}",
+     "t.jsonl:1: column 29: expected a string or a number as 'cache_salt', found {"},
+    {C, REQUEST("'lora':'a','lora':'b'"),
+     "t.jsonl:1: column 111: expected one 'lora' in an object, found a second one"},
+    {C, REQUEST("'reply_back':-1"),
+     "t.jsonl:1: column 106: expected a whole number from 0 to 1073741824 as 'reply_back', found "
+     "-1"},
     {NULL, "", "t.jsonl:1: expected a request, found an empty file"},
     {NULL, "\n \r\n\n", "t.jsonl:1: expected a request, found an empty file"},
     {NULL, "{'session':1}\n",
@@ -205,15 +248,15 @@ static const struct bad bad_inputs[] = {
 START_TEST(test_bad_input)
 {
     const struct bad *bad = &bad_inputs[_i];
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     struct err err = {"(it was accepted)"};
     char *message = input_unquote(bad->message);
     /* Messages quote like JSON; the table has ' for both. */
-    ck_assert_int_eq(input_trace(bad->text, bad->format, &workload, &err), -1);
+    ck_assert_int_eq(input_trace(bad->text, bad->format, &record, &err), -1);
     for (char *c = err.text; *c; c++)
         *c = *c == '\'' ? '"' : *c;
     ck_assert_str_eq(err.text, message);
-    ck_assert_ptr_null(workload);
+    ck_assert_ptr_null(record);
     free(message);
 }
 END_TEST

@@ -42,21 +42,20 @@ static const struct {
 START_TEST(on_paper)
 {
     struct err err = {""};
-    struct workload *workload = NULL;
-    struct schedule *schedule = NULL;
+    struct record *record = NULL;
     struct bound bound;
     char model[256];
     ref_model_path(&ref_models[0], model);
     const char *settings[] = {"model", model, "capacity", paper_rows[_i].capacity, NULL};
     struct config config = input_config(settings);
-    ck_assert_msg(input_trace(paper_rows[_i].trace, NULL, &workload, &err) == 0, "%s", err.text);
-    ck_assert(schedule_open(&schedule, workload, "recorded", 1, 0, &err) == 0);
-    ck_assert_msg(bound_find(&bound, &config, workload, schedule, 2000, &err) == 0, "%s", err.text);
+    ck_assert_msg(input_trace(paper_rows[_i].trace, NULL, &record, &err) == 0, "%s", err.text);
+    struct load load = input_load(record, "recorded");
+    ck_assert_msg(bound_find(&bound, &config, load.workload, load.schedule, 2000, &err) == 0, "%s",
+                  err.text);
     ck_assert_uint_eq(bound.ideal_tokens, paper_rows[_i].ideal);
     ck_assert_uint_ge(bound.dual_tokens, paper_rows[_i].least);
     ck_assert_uint_le(bound.dual_tokens, paper_rows[_i].most + paper_rows[_i].most / 256);
-    schedule_close(schedule);
-    workload_close(workload);
+    load_close(&load);
     config_close(&config);
 }
 END_TEST
@@ -168,8 +167,7 @@ static uint64_t find_exact(const struct world *world)
     return (uint64_t)best;
 }
 
-static void check_runs(const struct ref_case *drawn, const struct workload *workload,
-                       uint64_t exact)
+static void check_runs(const struct ref_case *drawn, struct record *record, uint64_t exact)
 {
     static const char *const placements[] = {"fixed:1", "turn", "oracle", "branch+reply-end"};
     static const char *const evictions[] = {"lru", "belady", "lfu"};
@@ -180,7 +178,7 @@ static void check_runs(const struct ref_case *drawn, const struct workload *work
             struct ref_results results;
             cell.placement = placements[p];
             cell.eviction = evictions[e];
-            int result = ref_case_run(&cell, workload, &results, &err);
+            int result = ref_case_run(&cell, record, &results, &err);
             ck_assert_msg(result == 0, "%s", err.text);
             ck_assert_uint_le(results.total.sum.hit_tokens, exact);
             ref_results_close(&results);
@@ -197,7 +195,7 @@ START_TEST(every_schedule)
         struct ref_trace trace = {.block_tokens = 1, .replies_named = true};
         struct rng rng = rng_open(seed, "bound");
         ref_trace_draw(&trace, &rng, &shape);
-        struct world world = {.requests = ref_trace_resolve(&trace), .count = trace.count};
+        struct world world = {.requests = ref_trace_resolve(&trace, NULL), .count = trace.count};
         struct ref_case cell = {.model = &ref_models[models[seed % 3]],
                                 .placement = "none",
                                 .eviction = "lru",
@@ -211,19 +209,19 @@ START_TEST(every_schedule)
         world.cell = &cell;
         if (name_prefixes(&world)) {
             struct err err = {""};
-            struct workload *workload = NULL;
+            struct record *record = NULL;
             struct bound bound;
-            ck_assert(ref_trace_build(&trace, &workload, &err) == 0);
-            ck_assert(ref_case_bound(&cell, workload, &bound, &err) == 0);
+            ck_assert(ref_trace_build(&trace, &record, &err) == 0);
+            ck_assert(ref_case_bound(&cell, record, &bound, &err) == 0);
             uint64_t exact = find_exact(&world);
             ck_assert_msg(exact <= bound.dual_tokens, "seed %d: %d above the dual, %d", (int)seed,
                           (int)exact, (int)bound.dual_tokens);
             ck_assert_uint_le(bound.dual_tokens, bound.ideal_tokens);
-            check_runs(&cell, workload, exact);
+            check_runs(&cell, record, exact);
             tight += exact == bound.dual_tokens && exact < bound.ideal_tokens;
             loose += exact < bound.dual_tokens;
             loads++;
-            workload_close(workload);
+            record_close(record);
         }
         ref_requests_close(world.requests, trace.count);
         ref_trace_close(&trace);

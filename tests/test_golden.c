@@ -16,13 +16,13 @@ static const struct plugins plugins = {placement_list, eviction_list, memory_lis
 static struct result run(const char *file, const char *const *settings)
 {
     struct err err = {""};
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     struct config config = input_config(settings);
     struct build_options build = config_build_options(&config);
     char path[512];
     snprintf(path, sizeof path, "%s/traces/%s", suite_shared(), file);
-    ck_assert_msg(trace_open(path, &build, NULL, &workload, &err) == 0, "%s", err.text);
-    return input_replay(&config, workload, &plugins);
+    ck_assert_msg(trace_open(path, &build, NULL, &record, &err) == 0, "%s", err.text);
+    return input_replay(&config, record, &plugins);
 }
 
 /* KV only, 512-token blocks: cases/peers.md 1. The optimum is the block whose next use is furthest,
@@ -179,29 +179,20 @@ START_TEST(kimi_k3_grain_512)
         "{\"t\":0,\"in\":2800,\"out\":0,\"hash_runs\":[[1,2800]]},"
         "{\"t\":9,\"in\":3000,\"out\":1,\"hash_runs\":[[1,2800],[5000,200]]}]}\n";
     struct err err = {""};
-    struct config config;
-    struct workload *workload = NULL;
-    struct schedule *schedule = NULL;
-    struct result result;
-    config_open(&config);
-    ck_assert(config_set(&config, "placement", "prompt-end", &err) == 0);
-    ck_assert(config_set(&config, "snapshot-grain", "512", &err) == 0);
-    ck_assert(config_set(&config, "orphans", "keep", &err) == 0);
+    static const char *const settings[] = {"placement", "prompt-end", "snapshot-grain",
+                                           "512",       "orphans",    "keep",
+                                           "arrival",   "sequential", NULL};
+    struct config config = input_config(settings);
+    struct record *record = NULL;
     struct build_options build = config_build_options(&config);
-    ck_assert_msg(
-        trace_open_memory("example", lines, strlen(lines), &build, NULL, &workload, &err) == 0,
-        "%s", err.text);
-    ck_assert(schedule_open(&schedule, workload, "sequential", 1, 0, &err) == 0);
-    ck_assert_msg(replay_config(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) ==
+    ck_assert_msg(trace_open_memory("example", lines, strlen(lines), &build, NULL, &record, &err) ==
                       0,
                   "%s", err.text);
+    struct result result = input_replay(&config, record, &plugins);
     ck_assert_uint_eq(result.sum.hit_tokens, 2560);
     ck_assert_uint_eq(result.sum.missed_rounding_tokens, 240);
     ck_assert_uint_eq(result.sum.missed_new_tokens, 2800 + 200);
     result_close(&result);
-    schedule_close(schedule);
-    workload_close(workload);
-    config_close(&config);
 }
 END_TEST
 

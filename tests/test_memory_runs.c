@@ -35,13 +35,13 @@ static struct result run_text(const struct plugin *const *memories, const char *
                               const char *const *settings)
 {
     struct err err = {""};
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     const struct plugins plugins = {placement_list, eviction_list, memories};
     struct config config = input_config(settings);
     struct build_options build = config_build_options(&config);
-    ck_assert_msg(trace_open_memory("t", text, length, &build, NULL, &workload, &err) == 0, "%s",
+    ck_assert_msg(trace_open_memory("t", text, length, &build, NULL, &record, &err) == 0, "%s",
                   err.text);
-    return input_replay(&config, workload, &plugins);
+    return input_replay(&config, record, &plugins);
 }
 
 /* On a generated load. */

@@ -9,6 +9,7 @@
 #include "sim/core/json.h"
 #include "sim/core/mem.h"
 #include "sim/load/workload.h"
+#include "tests/inputs.h"
 #include "tests/suite.h"
 #include "traces/open.h"
 
@@ -464,29 +465,30 @@ END_TEST
 /* ---- both outputs are one load ---- */
 
 /* Read as any trace is: without an option. */
-static struct workload *workload_of_text(const char *list)
+static struct load load_of_text(const char *list)
 {
     struct text text = written(list);
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     struct err err;
     int result = trace_open_memory("synth", text.data, text.length, &(struct build_options){0},
-                                   NULL, &workload, &err);
+                                   NULL, &record, &err);
     ck_assert_msg(result == 0, "%s", err.text);
     text_close(&text);
-    return workload;
+    return input_load(record, "recorded");
 }
 
-static struct workload *workload_of_calls(const char *list)
+static struct load load_of_calls(const char *list)
 {
     struct build *build = build_open(&(struct build_options){.share_system = true});
     struct synth_options options = options_of(list);
     struct err err;
     ck_assert_msg(synth_build(&options, build, &err) == 0, "%s", err.text);
-    struct workload *workload = NULL;
-    ck_assert_msg(build_finish(build, &workload, &err) == 0, "%s", err.text);
+    struct record *record = NULL;
+    ck_assert_msg(build_finish(build, &record, &err) == 0, "%s", err.text);
     build_close(build);
-    ck_assert_msg(workload_check(workload, &err) == 0, "%s", err.text);
-    return workload;
+    struct load load = input_load(record, "recorded");
+    ck_assert_msg(workload_check(load.workload, &err) == 0, "%s", err.text);
+    return load;
 }
 
 static const char *const loads[] = {
@@ -501,7 +503,8 @@ static const char *const loads[] = {
 
 START_TEST(text_and_calls_are_the_same_load)
 {
-    struct workload *a = workload_of_text(loads[_i]), *b = workload_of_calls(loads[_i]);
+    struct load of_text = load_of_text(loads[_i]), of_calls = load_of_calls(loads[_i]);
+    const struct workload *a = of_text.workload, *b = of_calls.workload;
     uint64_t limit = options_of(loads[_i]).context_limit;
     ck_assert_uint_eq(a->node_count, b->node_count);
     ck_assert_uint_eq(a->request_count, b->request_count);
@@ -515,8 +518,8 @@ START_TEST(text_and_calls_are_the_same_load)
     for (uint32_t i = 0; i < a->conversation_count; i++)
         ck_assert(a->conversations[i].start_ns == b->conversations[i].start_ns &&
                   a->conversations[i].first_line == b->conversations[i].first_line);
-    workload_close(a);
-    workload_close(b);
+    load_close(&of_text);
+    load_close(&of_calls);
 }
 END_TEST
 

@@ -17,14 +17,16 @@
 
 static const struct build_options plain_options;
 
-static struct workload *must_open(const char *text)
+/* In the order of the trace, which every trace has. */
+static struct load must_open(const char *text)
 {
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     struct err err = {""};
-    int result = input_trace(text, NULL, &workload, &err);
+    int result = input_trace(text, NULL, &record, &err);
     ck_assert_msg(result == 0, "%s", err.text);
-    ck_assert_msg(workload_check(workload, &err) == 0, "%s", err.text);
-    return workload;
+    struct load load = input_load(record, "sequential");
+    ck_assert_msg(workload_check(load.workload, &err) == 0, "%s", err.text);
+    return load;
 }
 
 #define C "conversations"
@@ -39,7 +41,7 @@ static struct workload *must_open(const char *text)
 
 START_TEST(test_conversation_fields)
 {
-    struct workload *workload = must_open(
+    struct load load = must_open(
         "{'requests':["
         "{'t':1.5,'type':'n','in':130,'out':5,'input_types':['text'],'hash_runs':[[1,2]]},"
         "{'t':3,'type':'subagent','tool_tokens':20,'system_tokens':9,'requests':["
@@ -47,6 +49,7 @@ START_TEST(test_conversation_fields)
         "{'t':0.25,'in':70,'out':1,'hash_runs':[[9,1]]}],'models':[null,{'a':[1e5,\"\\u00e9\"]}]},"
         "{'t':3.1,'think_time':0.0000000005,'in':200,'out':0,'hash_runs':[[1,2],[7,1]]}],"
         "'system_tokens':7,'tool_tokens':30,'hash_id_scope':'local','block_size':64,'start':2}");
+    const struct workload *workload = load.workload;
     const struct request *requests = workload->requests;
     ck_assert_uint_eq(workload->request_count, 4);
     ck_assert_uint_eq(workload->conversation_count, 1);
@@ -68,7 +71,7 @@ START_TEST(test_conversation_fields)
     ck_assert_uint_eq(requests[2].stream, 1);
     ck_assert_uint_eq(requests[0].system_tokens, 37);
     ck_assert_uint_eq(requests[2].system_tokens, 29);
-    workload_close(workload);
+    load_close(&load);
 }
 END_TEST
 
@@ -85,7 +88,8 @@ START_TEST(test_bounds)
     static const uint32_t expected[] = {10, 20, 99, 10, 20, 50, 60, 110, 10};
     char text[600];
     snprintf(text, sizeof text, "{'block_size':64,'hash_id_scope':'global',%s}", requests);
-    struct workload *workload = must_open(text);
+    struct load load = must_open(text);
+    const struct workload *workload = load.workload;
     ck_assert_uint_eq(workload->bound_count, 9);
     ck_assert_mem_eq(workload->bounds, expected, sizeof expected);
     ck_assert_uint_eq(workload->requests[0].system_tokens, 20);
@@ -94,13 +98,14 @@ START_TEST(test_bounds)
     ck_assert_uint_eq(workload->requests[2].system_tokens, 10);
     ck_assert_uint_eq(workload->requests[3].bounds_count, 0);
     ck_assert_uint_eq(workload->requests[3].system_tokens, 0);
-    workload_close(workload);
+    load_close(&load);
     snprintf(text, sizeof text, "{'block_size':64,'hash_id_scope':'global','prefix_tokens':33,%s}",
              requests);
-    workload = must_open(text);
+    load = must_open(text);
+    workload = load.workload;
     ck_assert_uint_eq(workload->requests[0].system_tokens, 33);
     ck_assert_uint_eq(workload->requests[3].system_tokens, 33);
-    workload_close(workload);
+    load_close(&load);
 }
 END_TEST
 
@@ -108,20 +113,21 @@ START_TEST(test_mooncake_fields)
 {
     static const char text[] = CALL("1.25", "1500", "[4,5,9]") "\r\n" CALL("7", "600", "[4,6]");
     struct build_options keep = {.keep_partial_blocks = true};
-    struct workload *workload = must_open(text);
+    struct load load = must_open(text);
+    const struct workload *workload = load.workload;
     ck_assert_uint_eq(workload->request_count, 2);
     ck_assert_uint_eq(workload->block_tokens, 512);
     ck_assert_uint_eq(workload->conversations[0].start_ns, 1250000);
     ck_assert_uint_eq(workload->conversations[1].start_ns, 7000000);
     ck_assert_uint_eq(workload->prompt_tokens, 2100);
     ck_assert(!workload->partial_blocks_kept);
-    workload_close(workload);
+    load_close(&load);
     char *content = input_unquote(text);
     struct err err;
-    ck_assert_int_eq(trace_open_memory("t", content, strlen(content), &keep, M, &workload, &err),
-                     0);
-    ck_assert(workload->partial_blocks_kept);
-    workload_close(workload);
+    struct record *record = NULL;
+    ck_assert_int_eq(trace_open_memory("t", content, strlen(content), &keep, M, &record, &err), 0);
+    ck_assert(record->calls->partial_blocks_kept);
+    record_close(record);
     free(content);
 }
 END_TEST
@@ -196,13 +202,14 @@ static struct text packed(const char *bytes, size_t length)
 /* What a content is read as, in compiled form. */
 static struct text read_back(const char *path, const void *bytes, size_t length)
 {
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     struct err err = {""};
     struct text out = {0};
-    int result = trace_open_memory(path, bytes, length, &plain_options, NULL, &workload, &err);
+    int result = trace_open_memory(path, bytes, length, &plain_options, NULL, &record, &err);
     ck_assert_msg(result == 0, "%s", err.text);
-    compiled_print(workload, &out);
-    workload_close(workload);
+    struct load load = input_load(record, "sequential");
+    compiled_print(load.workload, &out);
+    load_close(&load);
     return out;
 }
 
@@ -248,23 +255,25 @@ END_TEST
 /* All but the name and the digest of the content comes back from run-coded lines. */
 START_TEST(test_written_conversations_read_back)
 {
-    struct workload *workload = must_open(sample), *again = NULL;
+    struct load load = must_open(sample), again;
+    struct record *record = NULL;
     struct text lines = {0}, a = {0}, b = {0};
     struct err err = {""};
-    ck_assert_int_eq(write_coded(workload, &lines, &err), 0);
+    ck_assert_int_eq(write_coded(load.workload, &lines, &err), 0);
     ck_assert_int_eq(
-        trace_open_memory("t", lines.data, lines.length, &plain_options, C, &again, &err), 0);
-    memcpy(again->sha256, workload->sha256, sizeof again->sha256);
-    for (uint32_t i = 0; i < again->conversation_count; i++)
-        again->conversations[i].first_line = workload->conversations[i].first_line;
-    compiled_print(workload, &a);
-    compiled_print(again, &b);
+        trace_open_memory("t", lines.data, lines.length, &plain_options, C, &record, &err), 0);
+    memcpy(record->calls->sha256, load.workload->sha256, sizeof record->calls->sha256);
+    for (uint32_t i = 0; i < record->calls->conversation_count; i++)
+        record->calls->conversations[i].first_line = load.workload->conversations[i].first_line;
+    again = input_load(record, "sequential");
+    compiled_print(load.workload, &a);
+    compiled_print(again.workload, &b);
     must_equal(&a, &b);
     text_close(&lines);
     text_close(&a);
     text_close(&b);
-    workload_close(workload);
-    workload_close(again);
+    load_close(&load);
+    load_close(&again);
 }
 END_TEST
 
@@ -273,9 +282,9 @@ END_TEST
 static void must_fail(const void *bytes, size_t length, const struct build_options *options,
                       const char *message)
 {
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     struct err err = {"(it was accepted)"};
-    ck_assert_int_eq(trace_open_memory("t", bytes, length, options, NULL, &workload, &err), -1);
+    ck_assert_int_eq(trace_open_memory("t", bytes, length, options, NULL, &record, &err), -1);
     ck_assert_str_eq(err.text, message);
 }
 
@@ -321,7 +330,7 @@ START_TEST(test_damaged_compiled)
     text_add(&bad, good.data, good.length);
     bad.data[8] = 9;
     must_fail(bad.data, bad.length, &plain_options,
-              "t: expected version 1 of the compiled form, found version 9; convert the original "
+              "t: expected version 2 of the compiled form, found version 9; convert the original "
               "again");
     struct text short_packed = packed(good.data, good.length - 4);
     must_fail(short_packed.data, short_packed.length, &plain_options,
@@ -329,14 +338,13 @@ START_TEST(test_damaged_compiled)
     text_close(&short_packed);
     /* Whatever bit changes behind the digest, it is noticed. */
     for (size_t i = 24; i < good.length; i++) {
-        struct workload *workload = NULL;
+        struct record *record = NULL;
         struct err err;
         bad.length = 0;
         text_add(&bad, good.data, good.length);
         bad.data[i] = (char)(bad.data[i] ^ 4);
         ck_assert_int_eq(
-            trace_open_memory("t", bad.data, bad.length, &plain_options, NULL, &workload, &err),
-            -1);
+            trace_open_memory("t", bad.data, bad.length, &plain_options, NULL, &record, &err), -1);
     }
     text_close(&bad);
     text_close(&good);
@@ -372,11 +380,11 @@ END_TEST
 
 START_TEST(test_files_that_are_none)
 {
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     struct err err;
-    ck_assert_int_eq(trace_open("/nowhere/t", &plain_options, NULL, &workload, &err), -1);
+    ck_assert_int_eq(trace_open("/nowhere/t", &plain_options, NULL, &record, &err), -1);
     ck_assert_str_eq(err.text, "open '/nowhere/t': No such file or directory");
-    ck_assert_int_eq(trace_open("/", &plain_options, NULL, &workload, &err), -1);
+    ck_assert_int_eq(trace_open("/", &plain_options, NULL, &record, &err), -1);
     ck_assert_str_eq(err.text, "read '/': Is a directory");
 }
 END_TEST
@@ -411,10 +419,12 @@ START_TEST(test_shared_trace)
         return;
     char path[1000];
     snprintf(path, sizeof path, "%s/traces/%s", folder, shared[_i].file);
-    struct workload *workload = NULL, *again = NULL;
+    struct record *record = NULL, *again = NULL;
     struct err err = {""};
-    int result = trace_open(path, &plain_options, NULL, &workload, &err);
+    int result = trace_open(path, &plain_options, NULL, &record, &err);
     ck_assert_msg(result == 0, "%s", err.text);
+    struct load load = input_load(record, "auto");
+    const struct workload *workload = load.workload;
     ck_assert_msg(workload_check(workload, &err) == 0, "%s", err.text);
     ck_assert_str_eq(workload->name, shared[_i].name);
     ck_assert_uint_eq(workload->request_count, shared[_i].requests);
@@ -431,12 +441,12 @@ START_TEST(test_shared_trace)
     compiled_print(workload, &form);
     result = trace_open_memory("x", form.data, form.length, &plain_options, NULL, &again, &err);
     ck_assert_msg(result == 0, "%s", err.text);
-    compiled_print(again, &second);
+    compiled_print(again->calls, &second);
     must_equal(&form, &second);
     text_close(&form);
     text_close(&second);
-    workload_close(again);
-    workload_close(workload);
+    record_close(again);
+    load_close(&load);
 }
 END_TEST
 

@@ -16,12 +16,14 @@
 static const char magic[8] = "\x93snapsim";
 
 enum {
-    VERSION = 1, /* raise it when the header or a struct of workload.h changes */
+    VERSION = 2, /* raise it when the header or a struct of workload.h changes */
     NAME_BYTES_MAX = 4096,
+    ARRIVAL_BYTES_MAX = 256,
     FLAG_REPLIES_KEPT = 1,
     FLAG_PARTIAL_BLOCKS = 2,
     FLAG_SYSTEM_SHARED = 4,
-    FLAGS_KNOWN = 7
+    FLAG_CONTENTS = 8,
+    FLAGS_KNOWN = 15
 };
 
 struct header {
@@ -29,21 +31,25 @@ struct header {
     uint32_t version, header_bytes;
     uint64_t digest; /* of the header behind this field, then of each section */
     uint64_t prompt_tokens, reply_tokens;
+    uint64_t order_digest; /* 0: the tree holds for any order */
+    struct continuation_counts continuation;
     uint32_t block_tokens, flags;
+    uint32_t reply_back, prompt_replaced; /* options, or TOKENS_UNDECLARED */
     uint32_t node_count, request_count, conversation_count, bound_count, stream_count;
-    uint32_t name_bytes; /* without the padding */
+    uint32_t name_space_count;
+    uint32_t name_bytes, arrival_bytes; /* without the padding */
     char sha256[64];
 };
 
 /* No padding: files never hold bytes that nobody set. */
-_Static_assert(sizeof(struct header) == 136, "header");
+_Static_assert(sizeof(struct header) == 208, "header");
 _Static_assert(sizeof(struct node) == 8, "node");
-_Static_assert(sizeof(struct request) == 64, "request");
+_Static_assert(sizeof(struct request) == 72, "request");
 _Static_assert(sizeof(struct conversation) == 16, "conversation");
 
-enum { SECTIONS = 5 };
+enum { SECTIONS = 6 };
 
-/* What follows the header, in this order: name, nodes, requests, conversations, bounds. */
+/* What follows the header, in this order: name, arrival, nodes, requests, conversations, bounds. */
 struct section {
     uint64_t count;
     size_t element_size;
@@ -52,10 +58,11 @@ struct section {
 static void lay_out(const struct header *header, struct section sections[SECTIONS])
 {
     sections[0] = (struct section){(header->name_bytes + 7u) / 8, 8};
-    sections[1] = (struct section){header->node_count, sizeof(struct node)};
-    sections[2] = (struct section){header->request_count, sizeof(struct request)};
-    sections[3] = (struct section){header->conversation_count, sizeof(struct conversation)};
-    sections[4] = (struct section){header->bound_count, sizeof(uint32_t)};
+    sections[1] = (struct section){(header->arrival_bytes + 7u) / 8, 8};
+    sections[2] = (struct section){header->node_count, sizeof(struct node)};
+    sections[3] = (struct section){header->request_count, sizeof(struct request)};
+    sections[4] = (struct section){header->conversation_count, sizeof(struct conversation)};
+    sections[5] = (struct section){header->bound_count, sizeof(uint32_t)};
 }
 
 static uint64_t total_bytes(const struct section sections[SECTIONS])
@@ -98,39 +105,58 @@ bool compiled_seal(char *bytes, size_t length)
     return true;
 }
 
-void compiled_print(const struct workload *workload, struct text *out)
+static struct header make_header(const struct workload *workload)
 {
-    static const char zeros[8] = {0};
-    const size_t name_bytes = strlen(workload->name);
-    assert(name_bytes <= NAME_BYTES_MAX);
     struct header header = {
         .version = VERSION,
         .header_bytes = sizeof header,
         .prompt_tokens = workload->prompt_tokens,
         .reply_tokens = workload->reply_tokens,
+        .order_digest = workload->order_digest,
+        .continuation = workload->continuation,
         .block_tokens = workload->block_tokens,
         .flags = (workload->replies_kept ? FLAG_REPLIES_KEPT : 0u) |
                  (workload->partial_blocks_kept ? FLAG_PARTIAL_BLOCKS : 0u) |
-                 (workload->system_shared ? FLAG_SYSTEM_SHARED : 0u),
+                 (workload->system_shared ? FLAG_SYSTEM_SHARED : 0u) |
+                 (workload->contents_chained ? FLAG_CONTENTS : 0u),
+        .reply_back = workload->reply_back,
+        .prompt_replaced = workload->prompt_replaced,
         .node_count = workload->node_count,
         .request_count = workload->request_count,
         .conversation_count = workload->conversation_count,
         .bound_count = workload->bound_count,
         .stream_count = workload->stream_count,
-        .name_bytes = (uint32_t)name_bytes,
+        .name_space_count = workload->name_space_count,
+        .name_bytes = (uint32_t)strlen(workload->name),
+        .arrival_bytes = (uint32_t)strlen(workload->arrival),
     };
-    struct section sections[SECTIONS];
+    assert(header.name_bytes <= NAME_BYTES_MAX && header.arrival_bytes <= ARRIVAL_BYTES_MAX);
     memcpy(header.magic, magic, sizeof magic);
     memcpy(header.sha256, workload->sha256, sizeof header.sha256);
+    return header;
+}
+
+/* Text, with zeros up to a multiple of 8 bytes. */
+static void print_padded(const char *text, size_t length, struct text *out)
+{
+    static const char zeros[8] = {0};
+    text_add(out, text, length);
+    text_add(out, zeros, (8 - length % 8) % 8);
+}
+
+void compiled_print(const struct workload *workload, struct text *out)
+{
+    const struct header header = make_header(workload);
+    struct section sections[SECTIONS];
     lay_out(&header, sections);
     const size_t before = out->length;
     text_add(out, (const char *)&header, sizeof header);
-    text_add(out, workload->name, name_bytes);
-    text_add(out, zeros, (size_t)sections[0].count * 8 - name_bytes);
+    print_padded(workload->name, header.name_bytes, out);
+    print_padded(workload->arrival, header.arrival_bytes, out);
     const void *const arrays[] = {workload->nodes, workload->requests, workload->conversations,
                                   workload->bounds};
-    for (size_t i = 1; i < SECTIONS; i++)
-        text_add(out, arrays[i - 1], (size_t)sections[i].count * sections[i].element_size);
+    for (size_t i = 2; i < SECTIONS; i++)
+        text_add(out, arrays[i - 2], (size_t)sections[i].count * sections[i].element_size);
     bool sealed = compiled_seal(out->data + before, out->length - before);
     assert(sealed);
     (void)sealed;
@@ -181,7 +207,8 @@ static int check_header(const struct header *header, const char *path, struct er
                        "%.800s: expected version %d of the compiled form, found version %" PRIu32
                        "; convert the original again",
                        path, VERSION, header->version);
-    bool good = header->name_bytes <= NAME_BYTES_MAX && header->flags <= FLAGS_KNOWN &&
+    bool good = header->name_bytes <= NAME_BYTES_MAX &&
+                header->arrival_bytes <= ARRIVAL_BYTES_MAX && header->flags <= FLAGS_KNOWN &&
                 header->node_count > 0 && header->request_count > 0 &&
                 header->conversation_count > 0 && header->block_tokens > 0;
     for (size_t i = 0; i < sizeof header->sha256; i++)
@@ -204,6 +231,17 @@ static int check_option(const char *path, const char *flag, bool built, bool wan
                    path, flag, wanted ? yes : no, flag, built ? yes : no);
 }
 
+static int check_tokens(const char *path, const char *flag, uint32_t built, bool given,
+                        uint32_t wanted, struct err *err)
+{
+    if (built == (given ? wanted : TOKENS_UNDECLARED))
+        return 0;
+    return err_set(err,
+                   "%.800s: the trace was compiled with another %s than is asked for; convert the "
+                   "original again, or ask for what it has",
+                   path, flag);
+}
+
 static int check_options(const struct workload *built, const struct build_options *wanted,
                          const char *path, struct err *err)
 {
@@ -213,8 +251,24 @@ static int check_options(const struct workload *built, const struct build_option
     if (check_option(path, "--partial-blocks ", built->partial_blocks_kept,
                      wanted->keep_partial_blocks, "keep", "drop", err) != 0)
         return -1;
+    if (check_option(path, "--block-ids ", built->contents_chained, wanted->chain_contents,
+                     "content", "chained", err) != 0)
+        return -1;
+    const struct declared *declared = &wanted->declared;
+    if (check_tokens(path, "--reply-back", built->reply_back, declared->back_given, declared->back,
+                     err) != 0 ||
+        check_tokens(path, "--prompt-replaced", built->prompt_replaced, declared->replaced_given,
+                     declared->replaced, err) != 0)
+        return -1;
     return check_option(path, "", built->system_shared, wanted->share_system, "--share-system",
                         "no --share-system", err);
+}
+
+static char *take_text(void *padded, uint32_t length)
+{
+    char *text = mem_strndup(padded ? padded : "", padded ? length : 0);
+    free(padded);
+    return text;
 }
 
 static int read_sections(struct trace_lines *lines, const struct header *header,
@@ -234,12 +288,12 @@ static int read_sections(struct trace_lines *lines, const struct header *header,
     int result = 0;
     for (size_t i = 0; i < SECTIONS && result == 0; i++)
         result = read_section(lines, sections[i], length_known, &digest, &arrays[i], err);
-    workload->nodes = arrays[1];
-    workload->requests = arrays[2];
-    workload->conversations = arrays[3];
-    workload->bounds = arrays[4];
-    workload->name = mem_strndup(arrays[0] ? arrays[0] : "", arrays[0] ? header->name_bytes : 0);
-    free(arrays[0]);
+    workload->nodes = arrays[2];
+    workload->requests = arrays[3];
+    workload->conversations = arrays[4];
+    workload->bounds = arrays[5];
+    workload->name = take_text(arrays[0], header->name_bytes);
+    workload->arrival = take_text(arrays[1], header->arrival_bytes);
     if (result != 0)
         return -1;
     char beyond;
@@ -254,8 +308,32 @@ static int read_sections(struct trace_lines *lines, const struct header *header,
     return more == 0 ? 0 : -1;
 }
 
+static struct workload *take_header(const struct header *header)
+{
+    struct workload *workload = mem_zalloc(sizeof *workload);
+    workload->block_tokens = header->block_tokens;
+    workload->replies_kept = header->flags & FLAG_REPLIES_KEPT;
+    workload->partial_blocks_kept = header->flags & FLAG_PARTIAL_BLOCKS;
+    workload->system_shared = header->flags & FLAG_SYSTEM_SHARED;
+    workload->contents_chained = header->flags & FLAG_CONTENTS;
+    workload->reply_back = header->reply_back;
+    workload->prompt_replaced = header->prompt_replaced;
+    workload->order_digest = header->order_digest;
+    workload->continuation = header->continuation;
+    workload->node_count = header->node_count;
+    workload->request_count = header->request_count;
+    workload->conversation_count = header->conversation_count;
+    workload->bound_count = header->bound_count;
+    workload->stream_count = header->stream_count;
+    workload->name_space_count = header->name_space_count;
+    workload->prompt_tokens = header->prompt_tokens;
+    workload->reply_tokens = header->reply_tokens;
+    memcpy(workload->sha256, header->sha256, sizeof header->sha256);
+    return workload;
+}
+
 int compiled_read(struct trace_lines *lines, const struct build_options *wanted,
-                  struct workload **out, struct err *err)
+                  struct record **out, struct err *err)
 {
     const char *path = lines_path(lines);
     struct header header;
@@ -267,19 +345,7 @@ int compiled_read(struct trace_lines *lines, const struct build_options *wanted,
                        path);
     if (check_header(&header, path, err) != 0)
         return -1;
-    struct workload *workload = mem_zalloc(sizeof *workload);
-    workload->block_tokens = header.block_tokens;
-    workload->replies_kept = header.flags & FLAG_REPLIES_KEPT;
-    workload->partial_blocks_kept = header.flags & FLAG_PARTIAL_BLOCKS;
-    workload->system_shared = header.flags & FLAG_SYSTEM_SHARED;
-    workload->node_count = header.node_count;
-    workload->request_count = header.request_count;
-    workload->conversation_count = header.conversation_count;
-    workload->bound_count = header.bound_count;
-    workload->stream_count = header.stream_count;
-    workload->prompt_tokens = header.prompt_tokens;
-    workload->reply_tokens = header.reply_tokens;
-    memcpy(workload->sha256, header.sha256, sizeof header.sha256);
+    struct workload *workload = take_header(&header);
     struct err reason;
     if (check_options(workload, wanted, path, err) != 0 ||
         read_sections(lines, &header, workload, err) != 0)
@@ -288,7 +354,9 @@ int compiled_read(struct trace_lines *lines, const struct build_options *wanted,
         err_set(err, "%.500s: damaged: %.400s", path, reason.text);
         goto fail;
     }
-    *out = workload;
+    *out = mem_zalloc(sizeof **out);
+    (*out)->calls = workload;
+    (*out)->order_matters = workload->order_digest != 0;
     return 0;
 fail:
     workload_close(workload);

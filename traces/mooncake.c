@@ -6,6 +6,7 @@
 
 #include "sim/core/mem.h"
 #include "traces/formats.h"
+#include "traces/identity.h"
 #include "traces/lines.h"
 #include "traces/scan.h"
 
@@ -22,6 +23,23 @@ struct blocks {
 struct call {
     uint64_t timestamp_ns, in, out;
     unsigned timestamp_column, ids_column;
+    struct declared declared;
+    struct identity identity;
+};
+
+enum key {
+    KEY_TIMESTAMP,
+    KEY_IN,
+    KEY_OUT,
+    KEY_IDS,
+    REQUIRED,
+    KEY_BACK = REQUIRED,
+    KEY_REPLACED,
+    KEYS
+};
+
+static const char *const key_names[KEYS] = {
+    "timestamp", "input_length", "output_length", "hash_ids", "reply_back", "prompt_replaced",
 };
 
 static void add_block(struct blocks *blocks, uint64_t number)
@@ -46,10 +64,47 @@ static void drop_last_block(struct blocks *blocks)
         blocks->run_count--;
 }
 
+static void read_ids(struct scan *scan, struct call *call, struct blocks *blocks)
+{
+    call->ids_column = scan_column(scan);
+    scan_enter(scan, '[');
+    while (scan_item(scan))
+        add_block(blocks, scan_u64(scan, "a block number", 0, BLOCK_NUMBER_MAX - 1));
+}
+
+static void read_value(struct scan *scan, enum key key, struct call *call, struct blocks *blocks)
+{
+    switch (key) {
+    case KEY_TIMESTAMP:
+        call->timestamp_column = scan_column(scan);
+        call->timestamp_ns = scan_time(scan, "\"timestamp\"", 6);
+        break;
+    case KEY_IN:
+        call->in = scan_u64(scan, "\"input_length\"", 1, WORKLOAD_TOKENS_MAX);
+        break;
+    case KEY_OUT:
+        call->out = scan_u64(scan, "\"output_length\"", 0, WORKLOAD_TOKENS_MAX);
+        break;
+    case KEY_IDS:
+        read_ids(scan, call, blocks);
+        break;
+    case KEY_BACK:
+        call->declared.back_given = true;
+        call->declared.back = (uint32_t)scan_u64(scan, "\"reply_back\"", 0, WORKLOAD_TOKENS_MAX);
+        break;
+    case KEY_REPLACED:
+        call->declared.replaced_given = true;
+        call->declared.replaced =
+            (uint32_t)scan_u64(scan, "\"prompt_replaced\"", 0, WORKLOAD_TOKENS_MAX);
+        break;
+    case KEYS:
+        break;
+    }
+}
+
 /* Reads one line. Each key once, in any order; keys that are not known are skipped. */
 static int read_call(struct scan *scan, struct call *call, struct blocks *blocks)
 {
-    static const char *const names[] = {"timestamp", "input_length", "output_length", "hash_ids"};
     struct scan_text key;
     unsigned seen = 0, column = scan_column(scan);
     blocks->run_count = 0;
@@ -57,31 +112,23 @@ static int read_call(struct scan *scan, struct call *call, struct blocks *blocks
     scan_enter(scan, '{');
     while (scan_key(scan, &key)) {
         unsigned which = 0;
-        while (which < 4 && !scan_is(key, names[which]))
+        while (which < KEYS && !scan_is(key, key_names[which]))
             which++;
-        if (which < 4 && seen & 1u << which)
-            scan_fail(scan, scan_column(scan),
-                      "expected one \"%s\" in an object, found a second one", names[which]);
-        seen |= 1u << which;
-        if (which == 0) {
-            call->timestamp_column = scan_column(scan);
-            call->timestamp_ns = scan_time(scan, "\"timestamp\"", 6);
-        } else if (which == 1) {
-            call->in = scan_u64(scan, "\"input_length\"", 1, WORKLOAD_TOKENS_MAX);
-        } else if (which == 2) {
-            call->out = scan_u64(scan, "\"output_length\"", 0, WORKLOAD_TOKENS_MAX);
-        } else if (which == 3) {
-            call->ids_column = scan_column(scan);
-            scan_enter(scan, '[');
-            while (scan_item(scan))
-                add_block(blocks, scan_u64(scan, "a block number", 0, BLOCK_NUMBER_MAX - 1));
-        } else {
-            scan_skip(scan);
+        if (which == KEYS) {
+            if (!identity_read(&call->identity, key, scan))
+                scan_skip(scan);
+            continue;
         }
+        if (seen & 1u << which)
+            scan_fail(scan, scan_column(scan),
+                      "expected one \"%s\" in an object, found a second one", key_names[which]);
+        seen |= 1u << which;
+        if (which < REQUIRED || !scan_null(scan))
+            read_value(scan, (enum key)which, call, blocks);
     }
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < REQUIRED; i++)
         if ((seen & 1u << i) == 0)
-            scan_fail(scan, column, "expected \"%s\" in a request, found none", names[i]);
+            scan_fail(scan, column, "expected \"%s\" in a request, found none", key_names[i]);
     return scan_close(scan);
 }
 
@@ -109,7 +156,7 @@ static int check_call(struct scan *scan, const struct call *call, const struct b
 }
 
 /* Each request is a conversation of its own, until build links it to an earlier one. */
-static int hand_over(const struct call *call, const struct blocks *blocks,
+static int hand_over(const struct call *call, const struct blocks *blocks, uint32_t name_space,
                      const struct trace_lines *lines, struct build *build, struct err *err)
 {
     const struct build_conversation conversation = {
@@ -124,6 +171,8 @@ static int hand_over(const struct call *call, const struct blocks *blocks,
         .offset_ns = 0,
         .think_ns = TIME_UNKNOWN,
         .order = REQUEST_NONE,
+        .name_space = name_space,
+        .declared = call->declared,
     };
     build_begin(build, &conversation, lines_path(lines), lines_number(lines));
     if (build_add(build, &request, err) != 0)
@@ -134,6 +183,7 @@ static int hand_over(const struct call *call, const struct blocks *blocks,
 static int mooncake_read(struct trace_lines *lines, struct build *build, struct err *err)
 {
     struct blocks blocks = {0};
+    struct text name = {0};
     uint64_t earliest_ns = 0;
     char *line = NULL;
     size_t length = 0;
@@ -150,11 +200,15 @@ static int mooncake_read(struct trace_lines *lines, struct build *build, struct 
         /* A prompt that goes on never shows the number of the partial block again. */
         if (call.in % BLOCK_TOKENS != 0 && !build_keeps_partial_blocks(build))
             drop_last_block(&blocks);
-        found = hand_over(&call, &blocks, lines, build, err);
+        uint32_t name_space = 0;
+        if (call.identity.seen != 0)
+            name_space = identity_name_space(&call.identity, build, &name);
+        found = hand_over(&call, &blocks, name_space, lines, build, err);
         if (found != 0)
             break;
     }
     free(blocks.runs);
+    text_close(&name);
     return found;
 }
 

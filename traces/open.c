@@ -86,22 +86,22 @@ static char *name_of(const char *path)
 }
 
 static int read_format(struct trace_lines *lines, const struct build_options *options,
-                       const struct trace_format *format, struct workload **out, struct err *err)
+                       const struct trace_format *format, struct record **out, struct err *err)
 {
     struct build_options own = *options;
     own.link_by_prompt = format->link_by_prompt;
     struct build *build = build_open(&own);
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     int result = format->read(lines, build, err);
     if (result == 0)
-        result = build_finish(build, &workload, err);
+        result = build_finish(build, &record, err);
     build_close(build);
     if (result != 0)
         return -1;
-    free(workload->name);
-    workload->name = name_of(lines_path(lines));
-    lines_sha256(lines, workload->sha256);
-    *out = workload;
+    free(record->calls->name);
+    record->calls->name = name_of(lines_path(lines));
+    lines_sha256(lines, record->calls->sha256);
+    *out = record;
     return 0;
 }
 
@@ -139,7 +139,7 @@ static int choose(struct trace_lines *lines, const char *name, const struct trac
 }
 
 static int read_any(struct trace_lines *lines, const struct build_options *options,
-                    const char *name, struct workload **out, const char **found, struct err *err)
+                    const char *name, struct record **out, const char **found, struct err *err)
 {
     const struct trace_format *format = NULL;
     if (name && trace_check_format(name, err) != 0)
@@ -154,7 +154,7 @@ static int read_any(struct trace_lines *lines, const struct build_options *optio
 /* Through the reader of lines, so that the digest is that of what `snapsim trace generate` writes.
  */
 static int open_generated(const char *name, const struct build_options *options,
-                          struct workload **out, const char **found, struct err *err)
+                          struct record **out, const char **found, struct err *err)
 {
     struct synth_options synth;
     struct text lines = {0};
@@ -167,14 +167,14 @@ static int open_generated(const char *name, const struct build_options *options,
     if (result == 0) {
         struct text canonical = {0};
         synth_print_name(&synth, &canonical);
-        free((*out)->name);
-        (*out)->name = canonical.data;
+        free((*out)->calls->name);
+        (*out)->calls->name = canonical.data;
     }
     return result;
 }
 
 int trace_open_found(const char *path, const struct build_options *options, const char *format,
-                     struct workload **out, const char **found, struct err *err)
+                     struct record **out, const char **found, struct err *err)
 {
     struct trace_lines *lines = NULL;
     if (synth_is_name(path))
@@ -187,15 +187,15 @@ int trace_open_found(const char *path, const struct build_options *options, cons
 }
 
 int trace_open(const char *path, const struct build_options *options, const char *format,
-               struct workload **out, struct err *err)
+               struct record **out, struct err *err)
 {
     const char *found = NULL;
     return trace_open_found(path, options, format, out, &found, err);
 }
 
 int trace_open_memory(const char *path, const void *bytes, size_t length,
-                      const struct build_options *options, const char *format,
-                      struct workload **out, struct err *err)
+                      const struct build_options *options, const char *format, struct record **out,
+                      struct err *err)
 {
     const char *found = NULL;
     struct trace_lines *lines = lines_open_memory(path, bytes, length);

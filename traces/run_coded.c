@@ -8,6 +8,7 @@
 
 #include "sim/core/mem.h"
 #include "traces/formats.h"
+#include "traces/identity.h"
 #include "traces/lines.h"
 #include "traces/scan.h"
 
@@ -26,8 +27,10 @@ struct stretch {
 struct entry {
     struct build_request request; /* its lists are filled in last */
     struct stretch runs, out_runs, bounds;
+    size_t leading; /* bounds of tool definitions and system prompt, before any other */
     uint64_t block_count, out_block_count;
-    unsigned column; /* where it starts in the line */
+    unsigned column;   /* where it starts in the line */
+    uint32_t identity; /* index + 1 into the identities, 0: none */
 };
 
 /* One list of requests: of the conversation, or of one of its sub-conversations. */
@@ -35,6 +38,7 @@ struct stream {
     uint32_t number;
     uint64_t last_ns;      /* the latest t so far, or TIME_UNKNOWN */
     struct stretch bounds; /* of the request before */
+    size_t leading;        /* of them */
 };
 
 struct reader {
@@ -51,6 +55,8 @@ struct reader {
     size_t bound_count, bound_capacity;
     uint32_t *ends; /* what build is given of bounds */
     size_t end_capacity;
+    struct identity_pool identities;
+    struct text name; /* of a name space */
 };
 
 /* Finds a key in a table. Most files have the same keys in the same order in each object, so the
@@ -113,6 +119,21 @@ static void read_bounds(struct reader *reader, struct stretch *out)
     }
 }
 
+/* Those that are kept have been checked, but for the end of this prompt. */
+static void check_bounds(struct scan *scan, const struct entry *entry, const struct bound *list,
+                         size_t kept)
+{
+    for (size_t i = kept > 0 ? kept - 1 : 0; i < entry->bounds.count; i++) {
+        uint32_t before = i > 0 ? list[i - 1].end : 0;
+        if (list[i].end <= before || list[i].end > entry->request.in) {
+            scan_fail(scan, entry->column,
+                      "expected \"bounds\" to rise up to \"in\", %llu, found %u after %u",
+                      (unsigned long long)entry->request.in, list[i].end, before);
+            return;
+        }
+    }
+}
+
 /* Puts the bounds that are kept from the request before in front of the new ones, which are the
  * last of the pool. */
 static void complete_bounds(struct reader *reader, const struct stream *stream, struct entry *entry,
@@ -128,26 +149,26 @@ static void complete_bounds(struct reader *reader, const struct stream *stream, 
                   stream->bounds.count, (unsigned long long)keep);
         return;
     }
-    size_t kept = (size_t)keep;
+    const size_t kept = (size_t)keep;
     if (!has_bounds)
         entry->bounds = (struct stretch){reader->bound_count, 0};
-    size_t total = reader->bound_count + kept;
-    reader->bounds =
-        mem_grow(reader->bounds, &reader->bound_capacity, total + 1, sizeof *reader->bounds);
-    struct bound *list = reader->bounds + entry->bounds.first;
-    memmove(list + kept, list, entry->bounds.count * sizeof *list);
-    memcpy(list, reader->bounds + stream->bounds.first, kept * sizeof *list);
-    reader->bound_count = total;
-    entry->bounds.count += kept;
-    for (size_t i = 0; i < entry->bounds.count; i++) {
-        uint32_t before = i > 0 ? list[i - 1].end : 0;
-        if (list[i].end <= before || list[i].end > entry->request.in) {
-            scan_fail(scan, entry->column,
-                      "expected \"bounds\" to rise up to \"in\", %llu, found %u after %u",
-                      (unsigned long long)entry->request.in, list[i].end, before);
-            return;
-        }
+    const size_t more = entry->bounds.count;
+    if (kept == stream->bounds.count && stream->bounds.first + kept == entry->bounds.first) {
+        entry->bounds.first = stream->bounds.first; /* it only goes on: no copy */
+    } else {
+        reader->bound_count += kept;
+        reader->bounds = mem_grow(reader->bounds, &reader->bound_capacity, reader->bound_count + 1,
+                                  sizeof *reader->bounds);
+        struct bound *list = reader->bounds + entry->bounds.first;
+        memmove(list + kept, list, more * sizeof *list);
+        memcpy(list, reader->bounds + stream->bounds.first, kept * sizeof *list);
     }
+    entry->bounds.count = kept + more;
+    entry->leading = stream->leading < kept ? stream->leading : kept;
+    const struct bound *list = reader->bounds + entry->bounds.first;
+    for (size_t i = kept; i < entry->bounds.count; i++)
+        entry->leading += entry->leading == i && list[i].is_prefix;
+    check_bounds(scan, entry, list, kept);
 }
 
 static enum waited_for read_input_types(struct scan *scan)
@@ -179,12 +200,16 @@ enum entry_key {
     KEY_REQUESTS,
     KEY_TOOL_TOKENS,
     KEY_SYSTEM_TOKENS,
+    KEY_REPLY_BACK,
+    KEY_PROMPT_REPLACED,
     ENTRY_KEYS
 };
 
 static const char *const entry_keys[ENTRY_KEYS] = {
-    "t",    "type",   "order",     "in",       "out",      "input_types", "think_time",
-    "keep", "bounds", "hash_runs", "out_runs", "requests", "tool_tokens", "system_tokens",
+    "t",           "type",          "order",      "in",
+    "out",         "input_types",   "think_time", "keep",
+    "bounds",      "hash_runs",     "out_runs",   "requests",
+    "tool_tokens", "system_tokens", "reply_back", "prompt_replaced",
 };
 
 static const char *const entry_types[] = {"n", "s", "subagent", NULL};
@@ -259,6 +284,14 @@ static void read_value(struct reader *reader, enum entry_key key, struct entry *
     case KEY_SYSTEM_TOKENS:
         extra->prefix_tokens += (uint32_t)scan_u64(scan, "\"system_tokens\"", 0, limit);
         break;
+    case KEY_REPLY_BACK:
+        request->declared.back_given = true;
+        request->declared.back = (uint32_t)scan_u64(scan, "\"reply_back\"", 0, limit);
+        break;
+    case KEY_PROMPT_REPLACED:
+        request->declared.replaced_given = true;
+        request->declared.replaced = (uint32_t)scan_u64(scan, "\"prompt_replaced\"", 0, limit);
+        break;
     case ENTRY_KEYS:
         break;
     }
@@ -284,10 +317,11 @@ static void require(struct scan *scan, unsigned column, uint32_t seen, unsigned 
 }
 
 /* Its requests' times count from its start. */
-static void finish_sub(struct reader *reader, const struct entry_extra *extra)
+static void finish_sub(struct reader *reader, const struct entry_extra *extra, uint32_t identity)
 {
     for (size_t i = extra->sub_first; i < reader->entry_count; i++) {
         struct build_request *request = &reader->entries[i].request;
+        identity_pool_inherit(&reader->identities, &reader->entries[i].identity, identity);
         if (extra->t_ns == TIME_UNKNOWN || request->offset_ns == TIME_UNKNOWN)
             request->offset_ns = TIME_UNKNOWN;
         else
@@ -306,6 +340,7 @@ static void finish_request(struct reader *reader, struct stream *stream, struct 
                 "a request");
     complete_bounds(reader, stream, entry, extra->keep, extra->seen & 1u << KEY_BOUNDS);
     stream->bounds = entry->bounds;
+    stream->leading = entry->leading;
     if (extra->t_ns != TIME_UNKNOWN) {
         char earliest[SCAN_TIME_TEXT], found[SCAN_TIME_TEXT];
         if (stream->last_ns != TIME_UNKNOWN && extra->t_ns < stream->last_ns)
@@ -335,14 +370,15 @@ static void read_entry(struct reader *reader, struct stream *stream, bool nested
     scan_enter(scan, '{');
     while (scan_key(scan, &name)) {
         unsigned key = find_key(entry_keys, ENTRY_KEYS, name, &last);
-        if (key == ENTRY_KEYS)
+        bool other = key == ENTRY_KEYS;
+        if (other && !identity_pool_read(&reader->identities, &entry.identity, name, scan))
             scan_skip(scan);
-        else if (wants_value(scan, entry_keys[key], key, &extra.seen))
+        else if (!other && wants_value(scan, entry_keys[key], key, &extra.seen))
             read_value(reader, (enum entry_key)key, &entry, &extra, nested);
     }
     if (extra.is_sub) {
         require(scan, entry.column, extra.seen, KEY_REQUESTS, "requests", "a sub-conversation");
-        finish_sub(reader, &extra);
+        finish_sub(reader, &extra, entry.identity);
     } else {
         if (extra.seen & 1u << KEY_REQUESTS)
             scan_fail(scan, entry.column,
@@ -447,27 +483,27 @@ static int finish_entry(struct reader *reader, struct entry *entry, uint32_t blo
     request->run_count = entry->runs.count;
     request->out_runs = entry->out_runs.count > 0 ? reader->runs + entry->out_runs.first : NULL;
     request->out_run_count = entry->out_runs.count;
-    reader->ends = mem_grow(reader->ends, &reader->end_capacity, entry->bounds.count + 1,
-                            sizeof *reader->ends);
-    bool leading = !system_known && request->system_tokens == 0;
-    for (size_t i = 0; i < entry->bounds.count; i++) {
-        struct bound bound = reader->bounds[entry->bounds.first + i];
-        leading = leading && bound.is_prefix;
-        if (leading)
-            request->system_tokens = bound.end;
-        reader->ends[i] = bound.end;
-    }
-    request->bounds = reader->ends;
+    request->bounds = reader->ends + entry->bounds.first;
     request->bound_count = entry->bounds.count;
+    if (!system_known && request->system_tokens == 0 && entry->leading > 0)
+        request->system_tokens = request->bounds[entry->leading - 1];
     return scan->failed ? -1 : 0;
 }
 
 static int hand_over(struct reader *reader, const struct build_conversation *conversation,
-                     bool system_known, struct build *build, struct err *err)
+                     uint32_t identity, bool system_known, struct build *build, struct err *err)
 {
     build_begin(build, conversation, reader->scan.path, reader->line);
+    reader->ends = mem_grow(reader->ends, &reader->end_capacity, reader->bound_count + 1,
+                            sizeof *reader->ends);
+    for (size_t i = 0; i < reader->bound_count; i++)
+        reader->ends[i] = reader->bounds[i].end;
     for (size_t i = 0; i < reader->entry_count; i++) {
         struct entry *entry = &reader->entries[i];
+        identity_pool_inherit(&reader->identities, &entry->identity, identity);
+        if (entry->identity > 0)
+            entry->request.name_space = identity_name_space(
+                &reader->identities.items[entry->identity - 1], build, &reader->name);
         if (finish_entry(reader, entry, conversation->block_tokens, system_known) != 0 ||
             build_add(build, &entry->request, err) != 0)
             return -1;
@@ -480,16 +516,17 @@ static int read_conversation(struct reader *reader, struct build *build, struct 
     struct scan *scan = &reader->scan;
     struct build_conversation conversation = {.start_ns = TIME_UNKNOWN};
     struct scan_text name;
-    uint32_t prefix_tokens = 0, seen = 0;
+    uint32_t prefix_tokens = 0, seen = 0, identity = 0;
     unsigned last = CONVERSATION_KEYS;
     unsigned column = scan_column(scan);
-    reader->entry_count = reader->run_count = reader->bound_count = 0;
+    reader->entry_count = reader->run_count = reader->bound_count = reader->identities.count = 0;
     scan_enter(scan, '{');
     while (scan_key(scan, &name)) {
         unsigned key = find_key(conversation_keys, CONVERSATION_KEYS, name, &last);
-        if (key == CONVERSATION_KEYS)
+        bool other = key == CONVERSATION_KEYS;
+        if (other && !identity_pool_read(&reader->identities, &identity, name, scan))
             scan_skip(scan);
-        else if (wants_value(scan, conversation_keys[key], key, &seen))
+        else if (!other && wants_value(scan, conversation_keys[key], key, &seen))
             read_conversation_value(reader, (enum conversation_key)key, &conversation,
                                     &prefix_tokens);
     }
@@ -507,7 +544,7 @@ static int read_conversation(struct reader *reader, struct build *build, struct 
         reader->block_tokens = conversation.block_tokens;
         reader->block_line = reader->line;
     }
-    return hand_over(reader, &conversation, system_known, build, err);
+    return hand_over(reader, &conversation, identity, system_known, build, err);
 }
 
 static int run_coded_read(struct trace_lines *lines, struct build *build, struct err *err)
@@ -529,6 +566,8 @@ static int run_coded_read(struct trace_lines *lines, struct build *build, struct
     free(reader.runs);
     free(reader.bounds);
     free(reader.ends);
+    free(reader.identities.items);
+    text_close(&reader.name);
     return found;
 }
 

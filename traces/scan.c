@@ -397,6 +397,25 @@ bool scan_null(struct scan *scan)
     return skip_word(scan, "null", 4);
 }
 
+struct scan_text scan_name(struct scan *scan, const char *what)
+{
+    struct scan_text text = {"", 0};
+    struct decimal decimal;
+    skip_space(scan);
+    if (*scan->cursor == '"')
+        return scan_string(scan, what);
+    const char *after = scan->failed ? NULL : read_decimal(scan->cursor, &decimal);
+    if (after) {
+        text = (struct scan_text){scan->cursor, (size_t)(after - scan->cursor)};
+        scan->cursor = after;
+        return text;
+    }
+    char expected[160];
+    snprintf(expected, sizeof expected, "a string or a number as %s", what);
+    scan_expected(scan, expected);
+    return text;
+}
+
 static void skip_value(struct scan *scan, unsigned depth)
 {
     struct scan_text text;

@@ -60,6 +60,7 @@ void scan_leave(struct scan *scan);
 /* One value. what names it in messages: "\"in\"", "a block number". */
 uint64_t scan_u64(struct scan *scan, const char *what, uint64_t min, uint64_t max);
 struct scan_text scan_string(struct scan *scan, const char *what);
+struct scan_text scan_name(struct scan *scan, const char *what); /* a string or a number */
 unsigned scan_word(struct scan *scan, const char *what, const char *const *words); /* its index */
 void scan_skip(struct scan *scan);
 bool scan_null(struct scan *scan); /* skips null; false, and nothing skipped, if it is not null */

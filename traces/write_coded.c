@@ -134,6 +134,12 @@ static void put_request(struct writer *writer, uint32_t id, uint32_t index,
     if (request->offset_ns != TIME_UNKNOWN)
         put_time(writer->out, "t", request->offset_ns - marker_ns);
     put_time(writer->out, "think_time", request->think_ns);
+    if (request->name_space > 0)
+        text_printf(writer->out, "\"namespace\":%u,", request->name_space);
+    if (request->reply_back != TOKENS_UNDECLARED)
+        text_printf(writer->out, "\"reply_back\":%u,", request->reply_back);
+    if (request->prompt_replaced != TOKENS_UNDECLARED)
+        text_printf(writer->out, "\"prompt_replaced\":%u,", request->prompt_replaced);
     if (request->order != index)
         text_printf(writer->out, "\"order\":%u,", request->order);
     text_printf(writer->out, "\"in\":%u,\"out\":%u,%s", workload_prompt_tokens(workload, id),

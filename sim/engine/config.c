@@ -1,5 +1,6 @@
 #include "sim/engine/config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@
 static const char *const engines[] = {"replay", NULL};
 static const char *const orphan_rules[] = {"drop", "keep", "keep-for-fork", NULL};
 static const char *const indexes[] = {"unified", "dual", NULL};
-static const char *const reply_rules[] = {"keep", "drop", NULL};
+static const char *const reply_rules[] = {"keep", "drop", "both", NULL};
+static const char *const block_id_rules[] = {"chained", "content", NULL};
 static const char *const partial_rules[] = {"drop", "keep", NULL};
 
 #define ENTRY(name_, field, type_, default_, low, high, metavar_, help_)                           \
@@ -55,7 +57,14 @@ static const struct param cache_params[] = {
 };
 
 static const struct param load_params[] = {
-    CHOICE("replies", replies, "keep", reply_rules, "whether replies are part of the paths"),
+    CHOICE("replies", replies, "keep", reply_rules,
+           "whether replies are part of the paths; both (run only): as if they came back, and not"),
+    ENTRY("reply-back", reply_back, PARAM_TEXT, "auto", 0, 0, "auto|all|none|N",
+          "leading tokens of a reply that the next prompt repeats, where the trace does not say"),
+    ENTRY("prompt-replaced", prompt_replaced, PARAM_TEXT, "auto", 0, 0, "auto|N",
+          "last tokens of a prompt that the next one replaces, where the trace does not say"),
+    CHOICE("block-ids", block_ids, "chained", block_id_rules,
+           "whether a block number names all of the prompt up to it, or the block's content"),
     CHOICE("partial-blocks", partial_blocks, "drop", partial_rules,
            "whether a last, partial block of a list of numbers is one of its own"),
     ENTRY("share-system", share_system, PARAM_BOOL, "0", 0, 1, "0|1",
@@ -239,21 +248,42 @@ void config_write(const struct config *config, struct json *parent)
         config_write_table(table->params, config_const_base(config, table), parent);
 }
 
-struct build_options config_build_options(const struct config *config)
+int config_check_build(const struct config *config, struct err *err)
 {
-    return (struct build_options){.drop_replies = config->replies == REPLIES_DROP,
-                                  .keep_partial_blocks = config->partial_blocks == PARTIAL_KEEP,
-                                  .share_system = config->share_system};
+    struct declared ignored;
+    if (config->replies == REPLIES_BOTH)
+        return err_set(err, "replies: keep or drop was expected, found 'both', which is for "
+                            "snapsim run alone");
+    if (declared_parse(&ignored, config->reply_back, config->prompt_replaced, err) != 0)
+        return -1;
+    struct build_options options = config_build_options(config);
+    return build_check_options(&options, err);
 }
 
-bool config_same_workload(const struct config *a, const struct config *b)
+struct build_options config_build_options(const struct config *config)
+{
+    struct err err;
+    struct build_options options = {.drop_replies = config->replies == REPLIES_DROP,
+                                    .keep_partial_blocks = config->partial_blocks == PARTIAL_KEEP,
+                                    .share_system = config->share_system,
+                                    .chain_contents = config->block_ids == BLOCK_IDS_CONTENT};
+    int result =
+        declared_parse(&options.declared, config->reply_back, config->prompt_replaced, &err);
+    assert(result == 0); /* config_check_build */
+    (void)result;
+    return options;
+}
+
+bool config_same_record(const struct config *a, const struct config *b)
 {
     return a->replies == b->replies && a->partial_blocks == b->partial_blocks &&
-           a->share_system == b->share_system;
+           a->share_system == b->share_system && a->block_ids == b->block_ids &&
+           strcmp(a->reply_back, b->reply_back) == 0 &&
+           strcmp(a->prompt_replaced, b->prompt_replaced) == 0;
 }
 
 bool config_same_schedule(const struct config *a, const struct config *b)
 {
-    return config_same_workload(a, b) && a->seed == b->seed && a->requests == b->requests &&
+    return config_same_record(a, b) && a->seed == b->seed && a->requests == b->requests &&
            strcmp(a->arrival, b->arrival) == 0;
 }

@@ -3,7 +3,8 @@
  * The same entries are the options of `snapsim run`, the keys of a sweep file, and the `config`
  * object of a result: reading that object back gives the same run. What belongs to whom:
  *
- *     trace     replies, partial-blocks, share-system        which workload is built
+ *     trace     replies, partial-blocks, share-system, block-ids, reply-back, prompt-replaced
+ *                                                          how the trace is read
  *     schedule  arrival, seed, requests                      in which order its requests come
  *     run       the rest                                     what one cell of a sweep varies */
 #ifndef SNAPSIM_CONFIG_H
@@ -17,8 +18,9 @@
 enum { ENGINE_REPLAY };
 enum { ORPHANS_DROP, ORPHANS_KEEP, ORPHANS_KEEP_FOR_FORK };
 enum { INDEX_UNIFIED, INDEX_DUAL };
-enum { REPLIES_KEEP, REPLIES_DROP };
+enum { REPLIES_KEEP, REPLIES_DROP, REPLIES_BOTH };
 enum { PARTIAL_DROP, PARTIAL_KEEP };
+enum { BLOCK_IDS_CHAINED, BLOCK_IDS_CONTENT };
 
 struct config {
     char *model;
@@ -32,7 +34,8 @@ struct config {
     uint64_t slots_per_request;
     uint64_t min_compute_tokens;
 
-    unsigned replies, partial_blocks;
+    unsigned replies, partial_blocks, block_ids;
+    char *reply_back, *prompt_replaced; /* "auto", a number, "all" or "none" */
     bool share_system;
 
     char *arrival;
@@ -81,10 +84,12 @@ void config_print_changed(const struct config *config, const char *always, const
 void config_write_table(const struct param *table, const void *settings, struct json *parent);
 void config_write(const struct config *config, struct json *parent);
 
+/* Whether the settings of the trace are good, and what they say to the builder if they are. */
+int config_check_build(const struct config *config, struct err *err) MUST_CHECK;
 struct build_options config_build_options(const struct config *config);
 
-/* Whether two configurations need the same workload, or the same schedule. */
-bool config_same_workload(const struct config *a, const struct config *b);
+/* Whether two configurations read a trace in the same way, or need the same schedule, too. */
+bool config_same_record(const struct config *a, const struct config *b);
 bool config_same_schedule(const struct config *a, const struct config *b);
 
 #endif

@@ -94,6 +94,11 @@ struct json *result_write(const struct result *result, const struct workload *wo
     json_add_string(trace, "name", workload->name);
     json_add_string(trace, "sha256", workload->sha256);
     json_add_u64(trace, "requests", workload->request_count);
+    const struct continuation_counts *counts = &workload->continuation;
+    json_add_u64(trace, "continuations", counts->all);
+    json_add_u64(trace, "guessed_continuations", counts->guessed);
+    json_add_u64(trace, "guessed_tokens", counts->guessed_tokens);
+    json_add_u64(trace, "short_prompts", counts->short_prompts);
     write_model(result, parent);
     struct json *values = json_add_object(parent, "result");
     for (const struct result_field *field = result_fields; field->name; field++)

@@ -3,7 +3,8 @@
  *     schema   of this layout; raised when a key changes its meaning
  *     program  name, version
  *     config   every setting, resolved; `snapsim run --config` accepts it
- *     trace    name, sha256 of its content, requests
+ *     trace    name, sha256 of its content, requests; how many continue another, and how far that
+ *              is guessed (struct continuation_counts)
  *     model    name, sha256 of its content, and what the run used: bytes per GPU
  *     result   exact integers, hit_ratio derived from them
  *     digest   of every request's outcome

@@ -63,7 +63,7 @@ int setup_open(struct setup *out, const struct config *config, const struct plug
     if (choose_plugins(out, plugins, err) != 0 ||
         config_parse_page_tokens(config->page_tokens, &out->page_tokens, &out->pages_are_blocks,
                                  err) != 0 ||
-        arrival_check(config->arrival, err) != 0 ||
+        arrival_check(config->arrival, err) != 0 || config_check_build(config, err) != 0 ||
         models_find(models, config->model, &content, err) != 0 ||
         model_sizes(&content->model, &config->sharding, &out->sizes, err) != 0)
         return -1;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/core/digest.h"
 #include "sim/core/mem.h"
 #include "sim/core/rng.h"
 #include "sim/core/units.h"
@@ -171,7 +172,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Walks down in time, marking nodes: what a prompt finds marked was seen before. */
-static void fill_seen(const struct workload *workload, struct schedule *schedule)
+void schedule_fill_seen(struct schedule *schedule, const struct workload *workload)
 {
     const struct node *nodes = workload->nodes;
     bool *seen = mem_array(workload->node_count, sizeof *seen);
@@ -222,13 +223,16 @@ static int sort_arrivals(const struct workload *workload, const uint64_t *offset
     }
     if (!sorted)
         qsort(keys, count, sizeof *keys, by_time);
-    if (limit > 0 && limit < count)
-        count = (uint32_t)limit;
-    schedule->count = count;
+    schedule->count = limit > 0 && limit < count ? (uint32_t)limit : count;
+    schedule->total = count;
     schedule->arrivals = mem_array(count, sizeof *schedule->arrivals);
-    for (uint32_t i = 0; i < count; i++)
+    schedule->order_digest = DIGEST_START;
+    for (uint32_t i = 0; i < count; i++) {
         schedule->arrivals[i] =
             (struct arrival){.request = keys[i].request, .at_ns = keys[i].at_ns};
+        schedule->order_digest = digest_u64(schedule->order_digest, keys[i].request);
+    }
+    schedule->order_digest |= schedule->order_digest == 0;
     free(keys);
     return 0;
 }
@@ -250,11 +254,13 @@ int schedule_open(struct schedule **out, const struct workload *workload, const 
         result = fill_starts(workload, &setting, seed, duration_ns, start_ns, err);
     }
     struct schedule *schedule = mem_zalloc(sizeof *schedule);
+    struct text options = {0};
+    text_printf(&options, "--arrival %s --seed %llu", how, (unsigned long long)seed);
+    schedule->setting = options.data;
     schedule->how = mem_strdup(how);
     if (result == 0)
         result = sort_arrivals(workload, offset_ns, start_ns, limit, schedule, err);
     if (result == 0) {
-        fill_seen(workload, schedule);
         fill_turns(workload, schedule);
         *out = schedule;
     } else {
@@ -272,5 +278,6 @@ void schedule_close(struct schedule *schedule)
         return;
     free(schedule->arrivals);
     free(schedule->how);
+    free(schedule->setting);
     free(schedule);
 }

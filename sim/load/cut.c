@@ -18,19 +18,42 @@ void cut_close(struct cut *cut)
     *cut = (struct cut){0};
 }
 
+/* Where a jump ends: where two jumps from the segment above end, if those are equally far, else at
+ * the segment above. Jumps then double as they go up, so that any segment above is reached in a
+ * logarithm of steps (Myers, An applicative random-access stack, 1983). */
+static uint32_t jump_of(const struct cut *cut, uint32_t above)
+{
+    const struct cut_segment *segments = cut->segments;
+    uint32_t first = segments[above].jump, second = segments[first].jump;
+    bool equal = segments[above].level - segments[first].level ==
+                 segments[first].level - segments[second].level;
+    return equal ? second : above;
+}
+
 uint32_t cut_add_segment(struct cut *cut, struct cut_point attach, uint32_t end)
 {
     size_t id = cut->count++;
     assert(id < UINT32_MAX);
     cut->segments = mem_grow(cut->segments, &cut->capacity, cut->count, sizeof *cut->segments);
-    cut->segments[id] = (struct cut_segment){attach, end};
+    struct cut_segment segment = {attach, end, CUT_ROOT, 0};
+    if (id != CUT_ROOT) {
+        segment.level = cut->segments[attach.segment].level + 1;
+        segment.jump = jump_of(cut, attach.segment);
+    }
+    cut->segments[id] = segment;
     return (uint32_t)id;
 }
 
-uint32_t cut_segment_at(const struct cut *cut, uint32_t segment, uint32_t position)
+uint32_t cut_segment_at(const struct cut *cut, uint32_t segment, uint32_t position, uint64_t *steps)
 {
-    while (segment != CUT_ROOT && position <= cut->segments[segment].attach.position)
-        segment = cut->segments[segment].attach.segment;
+    const struct cut_segment *segments = cut->segments;
+    while (segment != CUT_ROOT && position <= segments[segment].attach.position) {
+        /* A jump may not go past the wanted one: the first whose attach is before the position. */
+        uint32_t jump = segments[segment].jump;
+        segment =
+            position <= segments[jump].attach.position ? jump : segments[segment].attach.segment;
+        ++*steps;
+    }
     return segment;
 }
 

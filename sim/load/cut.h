@@ -23,6 +23,7 @@ struct cut {
     struct cut_segment {
         struct cut_point attach;
         uint32_t end;
+        uint32_t jump, level; /* a segment above it, further up; how many are above it */
     } * segments;
     size_t count, capacity;
 };
@@ -33,8 +34,10 @@ void cut_close(struct cut *cut);
 /* Adds a segment [attach.position, end) and returns its number. */
 uint32_t cut_add_segment(struct cut *cut, struct cut_point attach, uint32_t end);
 
-/* The segment, among `segment` and those it hangs on, that holds the token before `position`. */
-uint32_t cut_segment_at(const struct cut *cut, uint32_t segment, uint32_t position);
+/* The segment, among `segment` and those it hangs on, that holds the token before `position`. Its
+ * steps are few also where many hang one on another (*steps counts them). */
+uint32_t cut_segment_at(const struct cut *cut, uint32_t segment, uint32_t position,
+                        uint64_t *steps);
 
 /* Cuts, and gives for each point the node that ends there. Nodes are the caller's to free. */
 void cut_finish(const struct cut *cut, const struct cut_point *points, size_t point_count,

@@ -131,28 +131,34 @@ static void set_all(struct config *config, const char *const *settings)
             die(&err);
 }
 
-static struct workload *open_trace(const struct bench *bench, const char *file,
-                                   const struct config *config)
+static struct record *open_trace(const struct bench *bench, const char *file,
+                                 const struct config *config)
 {
     struct err err;
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     char path[1024];
     snprintf(path, sizeof path, "%s/%s", file[0] == '/' ? "" : bench->traces, file);
     struct build_options build = config_build_options(config);
-    if (trace_open(path, &build, NULL, &workload, &err) != 0)
+    if (trace_open(path, &build, NULL, &record, &err) != 0)
         die(&err);
-    return workload;
+    return record;
 }
 
-static struct workload *open_case(const struct bench *bench, const struct replay_case *one,
-                                  struct config *config, struct schedule **schedule)
+static struct load make_load(struct record *record, const struct config *config)
 {
     struct err err;
-    set_all(config, one->settings);
-    struct workload *workload = open_trace(bench, one->file, config);
-    if (schedule_open(schedule, workload, config->arrival, config->seed, 0, &err) != 0)
+    struct load load;
+    if (record_load(&load, record, true, config->arrival, config->seed, 0, &err) != 0)
         die(&err);
-    return workload;
+    load.own_record = record;
+    return load;
+}
+
+static struct load open_case(const struct bench *bench, const struct replay_case *one,
+                             struct config *config)
+{
+    set_all(config, one->settings);
+    return make_load(open_trace(bench, one->file, config), config);
 }
 
 static double run_replay(const struct bench *bench, const void *what)
@@ -160,12 +166,12 @@ static double run_replay(const struct bench *bench, const void *what)
     const struct replay_case *one = what;
     struct err err;
     struct config config;
-    struct schedule *schedule = NULL;
-    struct workload *workload = open_case(bench, one, &config, &schedule);
+    struct load load = open_case(bench, one, &config);
     double start = now_ms();
     for (int i = 0; i < one->cells; i++) {
         struct result result;
-        if (replay_config(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) != 0)
+        if (replay_config(&result, &config, load.workload, load.schedule, &plugins, NULL, NULL,
+                       &err) != 0)
             die(&err);
         result_close(&result);
     }
@@ -178,10 +184,9 @@ static double run_bound(const struct bench *bench, const void *what)
     struct err err;
     struct bound bound;
     struct config config;
-    struct schedule *schedule = NULL;
-    struct workload *workload = open_case(bench, what, &config, &schedule);
+    struct load load = open_case(bench, what, &config);
     double start = now_ms();
-    if (bound_find(&bound, &config, workload, schedule, 400, &err) != 0)
+    if (bound_find(&bound, &config, load.workload, load.schedule, 400, &err) != 0)
         die(&err);
     return now_ms() - start;
 }
@@ -192,9 +197,9 @@ static double run_load(const struct bench *bench, const void *what)
     struct config config;
     set_all(&config, one->settings);
     double start = now_ms();
-    struct workload *workload = open_trace(bench, one->file, &config);
+    struct load load = make_load(open_trace(bench, one->file, &config), &config);
     double ms = now_ms() - start;
-    workload_close(workload);
+    load_close(&load);
     return ms;
 }
 
@@ -206,15 +211,15 @@ static double run_compiled(const struct bench *bench, const void *what)
     struct config config;
     char path[1024];
     set_all(&config, one->settings);
-    struct workload *workload = open_trace(bench, one->file, &config);
+    struct load load = make_load(open_trace(bench, one->file, &config), &config);
     snprintf(path, sizeof path, "%s/bench.snapsim", bench->scratch);
-    if (compiled_write(workload, path, &err) != 0)
+    if (compiled_write(load.workload, path, &err) != 0)
         die(&err);
-    workload_close(workload);
+    load_close(&load);
     double start = now_ms();
-    workload = open_trace(bench, path, &config);
+    load = make_load(open_trace(bench, path, &config), &config);
     double ms = now_ms() - start;
-    workload_close(workload);
+    load_close(&load);
     unlink(path);
     return ms;
 }
@@ -228,18 +233,16 @@ static double run_marconi(const struct bench *bench, const void *what)
     double start = now_ms();
     static const char *const none[] = {"model", "marconi-7b", NULL};
     struct config config;
-    struct schedule *schedule = NULL;
     set_all(&config, none);
-    struct workload *workload = open_trace(bench, "marconi/agent.jsonl.zst", &config);
-    if (schedule_open(&schedule, workload, "recorded", 1, 0, &err) != 0)
-        die(&err);
+    struct load load = make_load(open_trace(bench, "marconi/agent.jsonl.zst", &config), &config);
     for (int i = 0; i < 48; i++) {
         struct result result;
         char capacity[32];
         snprintf(capacity, sizeof capacity, "%dGB", 5 + 10 * (i / 4));
         if (config_set(&config, "placement", placements[i % 4], &err) != 0 ||
             config_set(&config, "capacity", capacity, &err) != 0 ||
-            replay_config(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) != 0)
+            replay_config(&result, &config, load.workload, load.schedule, &plugins, NULL, NULL,
+                       &err) != 0)
             die(&err);
         result_close(&result);
     }
@@ -258,16 +261,15 @@ static double run_ten_million(const struct bench *bench, const void *what)
     struct build_options build_options = {.share_system = true};
     double start = now_ms();
     struct build *build = build_open(&build_options);
-    struct workload *workload = NULL;
-    struct schedule *schedule = NULL;
+    struct record *record = NULL;
     struct config config;
     struct result result;
     config_open(&config);
-    if (synth_build(&options, build, &err) != 0 || build_finish(build, &workload, &err) != 0)
+    if (synth_build(&options, build, &err) != 0 || build_finish(build, &record, &err) != 0)
         die(&err);
     build_close(build);
-    if (schedule_open(&schedule, workload, "auto", 1, 0, &err) != 0 ||
-        replay_config(&result, &config, workload, schedule, &plugins, NULL, NULL, &err) != 0)
+    struct load load = make_load(record, &config);
+    if (replay_config(&result, &config, load.workload, load.schedule, &plugins, NULL, NULL, &err) != 0)
         die(&err);
     fprintf(stderr, "bench: %llu generated requests, hit ratio %.4f\n",
             (unsigned long long)result.requests, result_hit_ratio(&result));

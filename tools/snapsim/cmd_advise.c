@@ -204,30 +204,18 @@ static int open_seed(struct load *out, const struct load *first, const struct su
     struct config config;
     config_copy(&config, subject->config);
     config.seed += step;
-    int result = 0;
-    if (load_seed_follows(subject->trace)) {
-        result = load_open(out, subject->trace, NULL, &config, err);
-    } else {
-        out->workload = first->workload;
-        result = schedule_open(&out->schedule, out->workload, config.arrival, config.seed,
-                               config.requests, err);
-    }
+    int result = load_seed_follows(subject->trace)
+                     ? load_open(out, subject->trace, NULL, &config, err)
+                     : load_make(out, first->own_record, false, &config, err);
     config_close(&config);
     return result;
 }
 
-static void close_seed(struct load *one, const struct load *first)
-{
-    if (one->workload == first->workload)
-        one->workload = NULL; /* the first one's */
-    load_close(one);
-    *one = (struct load){0};
-}
-
+/* Whether b, made of the record of a if it has none of its own, is no other load than a. */
 static bool same_arrivals(const struct load *a, const struct load *b)
 {
     const struct schedule *left = a->schedule, *right = b->schedule;
-    bool same = a->workload == b->workload && left->count == right->count;
+    bool same = b->own_record == NULL && left->count == right->count;
     for (uint32_t i = 0; same && i < left->count; i++)
         same = left->arrivals[i].request == right->arrivals[i].request &&
                left->arrivals[i].at_ns == right->arrivals[i].at_ns;
@@ -237,14 +225,19 @@ static bool same_arrivals(const struct load *a, const struct load *b)
 static int open_seeds(struct seeds *seeds, const struct subject *subject, struct err *err)
 {
     struct load *first = &seeds->loads[0];
-    if (load_open(first, subject->trace, subject->trace_format, subject->config, err) != 0)
+    struct record *record = NULL;
+    if (load_open_record(&record, subject->trace, subject->trace_format, subject->config, err) != 0)
+        return -1;
+    int result = load_make(first, record, false, subject->config, err);
+    first->own_record = record;
+    if (result != 0)
         return -1;
     for (seeds->count = 1; seeds->count < SEEDS; seeds->count++) {
         struct load *one = &seeds->loads[seeds->count];
         if (open_seed(one, first, subject, seeds->count, err) != 0)
             return -1;
-        if (same_arrivals(one, first)) {
-            close_seed(one, first);
+        if (same_arrivals(first, one)) {
+            load_close(one);
             return 0;
         }
     }
@@ -254,7 +247,7 @@ static int open_seeds(struct seeds *seeds, const struct subject *subject, struct
 static void close_seeds(struct seeds *seeds)
 {
     for (size_t i = 1; i < SEEDS; i++)
-        close_seed(&seeds->loads[i], &seeds->loads[0]);
+        load_close(&seeds->loads[i]);
     load_close(&seeds->loads[0]);
 }
 

@@ -174,6 +174,22 @@ static void print_grid(const struct result *result, struct text *out)
     sheet_count("others: at multiples of, tokens", result->grains.interior, out);
 }
 
+/* What the hits owe to a guess about replies (snapsim-trace(5), Continuation). */
+static void print_guess(const struct workload *workload, struct text *out)
+{
+    const struct continuation_counts *counts = &workload->continuation;
+    if (counts->guessed == 0 && counts->short_prompts == 0)
+        return;
+    text_printf(out, "\n");
+    sheet_count("continuations that are guessed", counts->guessed, out);
+    sheet_share("prompt tokens that hang on them", counts->guessed_tokens, workload->prompt_tokens,
+                out);
+    if (counts->short_prompts == 0)
+        return;
+    sheet_count("prompts too short for a reply", counts->short_prompts, out);
+    text_printf(out, "  (do replies come back? --reply-back says it, --replies both shows both)\n");
+}
+
 static void print_table(const struct result *result, const struct workload *workload,
                         struct text *out)
 {
@@ -194,24 +210,29 @@ static void print_table(const struct result *result, const struct workload *work
     sheet_count("snapshots evicted", result->cache.snapshots_evicted, out);
     print_grid(result, out);
     print_memory(result, out);
+    print_guess(workload, out);
+}
+
+static void print_csv_header(struct text *out)
+{
+    for (const struct result_field *field = result_fields; field->name; field++)
+        text_printf(out, "%s,", field->name);
+    text_printf(out, "hit_ratio,digest\n");
 }
 
 static void print_csv(const struct result *result, struct text *out)
 {
     for (const struct result_field *field = result_fields; field->name; field++)
-        text_printf(out, "%s,", field->name);
-    text_printf(out, "hit_ratio,digest\n");
-    for (const struct result_field *field = result_fields; field->name; field++)
         text_printf(out, "%" PRIu64 ",", result_value(result, field));
     text_printf(out, "%.17g,0x%016" PRIx64 "\n", result_hit_ratio(result), result->digest);
 }
 
-static void print_json(const struct result *result, const struct workload *workload,
+static void print_json(const struct result *result, const struct workload *workload, bool pretty,
                        struct text *out)
 {
     struct json *top = json_new_object();
     result_write(result, workload, snapsim_version, top);
-    json_print(top, true, out);
+    json_print(top, pretty, out);
     text_add(out, "\n", 1);
     json_close(top);
 }
@@ -237,10 +258,11 @@ static int run_and_print(const struct setup *setup, const struct run_flags *flag
         goto out;
     }
     if (flags->format == FORMAT_JSON)
-        print_json(&result, load->workload, &out);
-    else if (flags->format == FORMAT_CSV)
+        print_json(&result, load->workload, true, &out);
+    else if (flags->format == FORMAT_CSV) {
+        print_csv_header(&out);
         print_csv(&result, &out);
-    else
+    } else
         print_table(&result, load->workload, &out);
     if (write_rows(flags->per_request, &rows.requests, &err) != 0 ||
         write_rows(flags->timeline, &rows.timeline, &err) != 0)
@@ -253,6 +275,69 @@ out:
     result_close(&result);
     text_close(&rows.requests);
     text_close(&rows.timeline);
+    text_close(&out);
+    return status;
+}
+
+static void print_one_way(const struct result *result, const struct load *load, bool all,
+                          unsigned format, struct text *out)
+{
+    if (format == FORMAT_JSON) {
+        print_json(result, load->workload, false, out);
+    } else if (format == FORMAT_CSV) {
+        if (all)
+            print_csv_header(out);
+        print_csv(result, out);
+    } else {
+        if (all)
+            sheet_head(result, load->workload, out);
+        sheet_share(all ? "hit, if replies come back whole" : "hit, if nothing of them does",
+                    result->sum.hit_tokens, result->prompt_tokens, out);
+    }
+}
+
+/* One of the two runs of --replies both. */
+static int run_one_way(const char *back, const struct config *config, struct models *models,
+                       const char *trace, const struct run_flags *flags, struct text *out,
+                       struct err *err)
+{
+    struct config mine;
+    struct setup setup = {0};
+    struct load load = {0};
+    struct result result = {0};
+    config_copy(&mine, config);
+    int status = config_set(&mine, "reply-back", back, err);
+    if (status == 0)
+        status = setup_open(&setup, &mine, &snapsim_plugins, models, err);
+    if (status == 0)
+        status = load_open(&load, trace, flags->trace_format, &mine, err);
+    if (status == 0)
+        status = replay_run(&result, &setup, load.workload, load.schedule, NULL, NULL, err);
+    if (status == 0)
+        print_one_way(&result, &load, strcmp(back, "all") == 0, flags->format, out);
+    result_close(&result);
+    load_close(&load);
+    setup_close(&setup);
+    config_close(&mine);
+    return status;
+}
+
+/* The bracket in which the truth lies where nobody said how much of a reply the next prompt
+ * repeats; where the trace says it, both runs do the same. */
+static int run_both_ways(const struct config *config, struct models *models, const char *trace,
+                         const struct run_flags *flags)
+{
+    struct text out = {0};
+    struct err err;
+    int status = EXIT_GOOD;
+    if (flags->per_request || flags->timeline)
+        return say(EXIT_USAGE, "--replies both: without --per-request and --timeline, which are "
+                               "about one run");
+    if (run_one_way("all", config, models, trace, flags, &out, &err) != 0 ||
+        run_one_way("none", config, models, trace, flags, &out, &err) != 0)
+        status = say(EXIT_FAILED, "%s", err.text);
+    else
+        status = print_result(&out);
     text_close(&out);
     return status;
 }
@@ -295,6 +380,9 @@ int cmd_run(int argc, char **argv)
     struct models models = {0};
     struct setup setup = {0};
     int status = parse(&options, &flags, argc, argv, &origin, &models, &err);
+    const bool both = config.replies == REPLIES_BOTH;
+    if (both)
+        config.replies = REPLIES_KEEP;
     if (trace == NULL)
         trace = origin.generated;
     if (status != EXIT_GOOD)
@@ -308,6 +396,8 @@ int cmd_run(int argc, char **argv)
     else if (options_parse_choice(format, "--format", formats, &flags.format, &err) != 0 ||
              setup_open(&setup, &config, &snapsim_plugins, &models, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
+    else if (both)
+        status = run_both_ways(&config, &models, trace, &flags);
     else if (load_open(&load, trace, flags.trace_format, &config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else if (origin.sha256[0] && strcmp(origin.sha256, load.workload->sha256) != 0)

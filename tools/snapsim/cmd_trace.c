@@ -20,6 +20,8 @@
 
 enum keep { CHOICE_KEEP, CHOICE_DROP };
 static const char *const keep_or_drop[] = {"keep", "drop", NULL};
+enum { IDS_CHAINED, IDS_OF_CONTENT };
+static const char *const block_ids[] = {"chained", "content", NULL};
 enum format { FORMAT_TABLE, FORMAT_JSON };
 static const char *const formats[] = {"table", "json", NULL};
 enum target { TO_NAMED, TO_COMPILED, TO_CONVERSATIONS };
@@ -28,8 +30,11 @@ static const char *const targets[] = {"auto", "compiled", "conversations", NULL}
 struct trace_options {
     char *trace_format; /* NULL: by the content */
     unsigned format;
-    unsigned partial_blocks, replies;
+    unsigned partial_blocks, replies, block_ids;
+    char *reply_back, *prompt_replaced;
     bool share_system;
+    char *arrival;
+    uint64_t seed;
     char *output;
     unsigned to;
 };
@@ -46,6 +51,16 @@ static const struct param read_params[] = {
            "a last, partial block that has a number of its own (Mooncake)"),
     OPTION("replies", replies, PARAM_CHOICE, "keep", keep_or_drop, "keep|drop",
            "whether replies are part of what later prompts can share"),
+    OPTION("reply-back", reply_back, PARAM_TEXT, "auto", NULL, "auto|all|none|N",
+           "leading tokens of a reply that the next prompt repeats, where the trace does not say"),
+    OPTION("prompt-replaced", prompt_replaced, PARAM_TEXT, "auto", NULL, "auto|N",
+           "last tokens of a prompt that the next one replaces, where the trace does not say"),
+    OPTION("block-ids", block_ids, PARAM_CHOICE, "chained", block_ids, "chained|content",
+           "whether a number names all of the prompt up to it, or the block's content"),
+    OPTION("arrival", arrival, PARAM_TEXT, "auto", NULL, "HOW",
+           "the order of requests for which the tree is made, as for snapsim run"),
+    {"seed", PARAM_U64, offsetof(struct trace_options, seed), "1", 0, 9007199254740992.0, NULL, "N",
+     "of the arrivals that are drawn"},
     OPTION("share-system", share_system, PARAM_BOOL, "0", NULL, "",
            "conversations with local block numbers share their system prompts"),
     PARAM_END};
@@ -128,28 +143,46 @@ static int help(void)
     return finish(&out, EXIT_GOOD);
 }
 
-static struct build_options build_options(const struct trace_options *options)
+/* What the options say to the builder; says what is wrong with them. */
+static int check_options(const struct trace_options *options, struct build_options *out)
 {
-    return (struct build_options){
+    struct err err;
+    *out = (struct build_options){
         .drop_replies = options->replies == CHOICE_DROP,
         .keep_partial_blocks = options->partial_blocks == CHOICE_KEEP,
         .share_system = options->share_system,
+        .chain_contents = options->block_ids == IDS_OF_CONTENT,
     };
+    if (options->trace_format && trace_check_format(options->trace_format, &err) != 0) {
+        say(EXIT_USAGE, "--trace-format: %s", err.text);
+        return -1;
+    }
+    if (arrival_check(options->arrival, &err) != 0 ||
+        declared_parse(&out->declared, options->reply_back, options->prompt_replaced, &err) != 0 ||
+        build_check_options(out, &err) != 0) {
+        say(EXIT_USAGE, "%s", err.text);
+        return -1;
+    }
+    return 0;
 }
 
-static int check_format_option(const struct trace_options *options)
+/* A trace, with the tree that its requests make in the order asked for. */
+static int open_load(struct load *out, const char *path, const struct trace_options *options,
+                     const struct build_options *build, const char **format, struct err *err)
 {
-    struct err err;
-    if (options->trace_format == NULL || trace_check_format(options->trace_format, &err) == 0)
-        return 0;
-    say(EXIT_USAGE, "--trace-format: %s", err.text);
-    return -1;
+    struct record *record = NULL;
+    *out = (struct load){0};
+    if (trace_open_found(path, build, options->trace_format, &record, format, err) != 0)
+        return -1;
+    int result = record_load(out, record, true, options->arrival, options->seed, 0, err);
+    out->own_record = record;
+    return result;
 }
 
 /* ---- info ---- */
 
 struct summary {
-    uint64_t continuations, prompt_max, prompt_median, reply_median;
+    uint64_t prompt_max, prompt_median, reply_median;
     uint64_t seen_tokens; /* of the prompts, in an earlier path */
     uint64_t span_ns;     /* first to last request, or TIME_UNKNOWN */
     uint64_t longest_ns;  /* of the conversations, from their starts, or TIME_UNKNOWN */
@@ -166,26 +199,6 @@ static uint64_t median(uint32_t *values, uint32_t count)
 {
     qsort(values, count, sizeof *values, by_value);
     return values[count / 2];
-}
-
-/* The tokens of the prompts that were on the path of an earlier request, prompt or reply: what a
- * cache would hit that forgets nothing and has a snapshot everywhere. */
-static uint64_t count_seen_tokens(const struct workload *workload)
-{
-    uint64_t total = 0;
-    bool *seen = mem_array(workload->node_count, sizeof *seen);
-    seen[NODE_ROOT] = true;
-    for (uint32_t i = 0; i < workload->request_count; i++) {
-        const struct request *request = &workload->requests[i];
-        node_id node = request->prompt_node;
-        while (!seen[node])
-            node = workload->nodes[node].parent;
-        total += workload->nodes[node].end;
-        for (node = request->reply_node; !seen[node]; node = workload->nodes[node].parent)
-            seen[node] = true;
-    }
-    free(seen);
-    return total;
 }
 
 static void summarise_times(const struct workload *workload, struct summary *out)
@@ -205,16 +218,18 @@ static void summarise_times(const struct workload *workload, struct summary *out
     out->span_ns = starts && offsets ? last - first : TIME_UNKNOWN;
 }
 
-static struct summary summarise(const struct workload *workload)
+static struct summary summarise(const struct load *load)
 {
-    struct summary summary = {.seen_tokens = count_seen_tokens(workload)};
+    const struct workload *workload = load->workload;
+    struct summary summary = {0};
+    for (uint32_t i = 0; i < load->schedule->count; i++)
+        summary.seen_tokens += load->schedule->arrivals[i].seen_tokens;
     const uint32_t count = workload->request_count;
     uint32_t *prompts = mem_array(count, sizeof *prompts);
     uint32_t *replies = mem_array(count, sizeof *replies);
     for (uint32_t i = 0; i < count; i++) {
         prompts[i] = workload_prompt_tokens(workload, i);
         replies[i] = workload->requests[i].reply_tokens;
-        summary.continuations += workload->requests[i].continues != REQUEST_NONE;
         summary.prompt_max = prompts[i] > summary.prompt_max ? prompts[i] : summary.prompt_max;
     }
     summary.prompt_median = median(prompts, count);
@@ -237,11 +252,49 @@ static void print_duration(uint64_t ns, struct text *out)
     text_printf(out, "%.1f %s", (double)ns / units[i].ns, units[i].name);
 }
 
-static void info_table(const struct workload *workload, const char *path, const char *format,
+/* Who continues whom, and how far that hangs on what nobody declared. */
+static void print_continuations(const struct workload *workload, struct text *out)
+{
+    char a[UNITS_TEXT], b[UNITS_TEXT];
+    const struct continuation_counts *counts = &workload->continuation;
+    text_printf(out, "  continuations  %s, of which %s are guessed\n",
+                units_grouped(counts->all, a), units_grouped(counts->guessed, b));
+    if (counts->guessed > 0)
+        text_printf(out, "                 %s prompt tokens hang on the guess\n",
+                    units_grouped(counts->guessed_tokens, a));
+    if (counts->first > 0)
+        text_printf(out,
+                    "                 of %s first ones, %s leave the path: their next block was "
+                    "there\n",
+                    units_grouped(counts->first, a), units_grouped(counts->first_leaving, b));
+    if (counts->short_prompts > 0)
+        text_printf(out,
+                    "  too short      %s prompts for the reply before them, of whose prompt they "
+                    "have all\n"
+                    "                 blocks: if replies do not come back, say --reply-back none\n",
+                    units_grouped(counts->short_prompts, a));
+}
+
+static void print_time(const struct summary *summary, struct text *out)
+{
+    text_printf(out, "  time           ");
+    if (summary->span_ns != TIME_UNKNOWN) {
+        print_duration(summary->span_ns, out);
+    } else if (summary->longest_ns != TIME_UNKNOWN) {
+        text_printf(out, "within conversations, the longest of ");
+        print_duration(summary->longest_ns, out);
+    } else {
+        text_printf(out, "not recorded");
+    }
+    text_printf(out, "\n");
+}
+
+static void info_table(const struct load *load, const char *path, const char *format,
                        struct text *out)
 {
     char a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT];
-    const struct summary summary = summarise(workload);
+    const struct workload *workload = load->workload;
+    const struct summary summary = summarise(load);
     text_printf(out, "%s%s\n", out->length > 0 ? "\n" : "", workload->name);
     text_printf(out, "  file           %s\n", path);
     text_printf(out, "  format         %s, blocks of %s tokens\n", format,
@@ -250,8 +303,11 @@ static void info_table(const struct workload *workload, const char *path, const 
     text_printf(out, "  conversations  %s, in %s streams\n",
                 units_grouped(workload->conversation_count, a),
                 units_grouped(workload->stream_count, b));
-    text_printf(out, "  requests       %s, of which %s continue an earlier one\n",
-                units_grouped(workload->request_count, a), units_grouped(summary.continuations, b));
+    if (workload->name_space_count > 1)
+        text_printf(out, "  name spaces    %s, which share nothing\n",
+                    units_grouped(workload->name_space_count, a));
+    text_printf(out, "  requests       %s\n", units_grouped(workload->request_count, a));
+    print_continuations(workload, out);
     text_printf(out, "  prompt tokens  %s, median %s, longest %s\n",
                 units_grouped(workload->prompt_tokens, a), units_grouped(summary.prompt_median, b),
                 units_grouped(summary.prompt_max, c));
@@ -260,23 +316,17 @@ static void info_table(const struct workload *workload, const char *path, const 
     text_printf(out, "  seen before    %s, %.4f of the prompt tokens: no cache can hit more\n",
                 units_grouped(summary.seen_tokens, a),
                 (double)summary.seen_tokens / (double)workload->prompt_tokens);
-    text_printf(out, "  tree           %s nodes\n", units_grouped(workload->node_count, a));
-    text_printf(out, "  time           ");
-    if (summary.span_ns != TIME_UNKNOWN) {
-        print_duration(summary.span_ns, out);
-    } else if (summary.longest_ns != TIME_UNKNOWN) {
-        text_printf(out, "within conversations, the longest of ");
-        print_duration(summary.longest_ns, out);
-    } else {
-        text_printf(out, "not recorded");
-    }
-    text_printf(out, "\n");
+    text_printf(out, "  tree           %s nodes, %s\n", units_grouped(workload->node_count, a),
+                workload->order_digest ? workload->arrival : "the same for every order of arrival");
+    print_time(&summary, out);
 }
 
-static void info_json(const struct workload *workload, const char *path, const char *format,
+static void info_json(const struct load *load, const char *path, const char *format,
                       struct json *rows)
 {
-    const struct summary summary = summarise(workload);
+    const struct workload *workload = load->workload;
+    const struct continuation_counts *counts = &workload->continuation;
+    const struct summary summary = summarise(load);
     struct json *row = json_add_object(rows, NULL);
     json_add_string(row, "name", workload->name);
     json_add_string(row, "file", path);
@@ -285,8 +335,14 @@ static void info_json(const struct workload *workload, const char *path, const c
     json_add_u64(row, "block_tokens", workload->block_tokens);
     json_add_u64(row, "conversations", workload->conversation_count);
     json_add_u64(row, "streams", workload->stream_count);
+    json_add_u64(row, "name_spaces", workload->name_space_count);
     json_add_u64(row, "requests", workload->request_count);
-    json_add_u64(row, "continuations", summary.continuations);
+    json_add_u64(row, "continuations", counts->all);
+    json_add_u64(row, "guessed_continuations", counts->guessed);
+    json_add_u64(row, "guessed_tokens", counts->guessed_tokens);
+    json_add_u64(row, "first_continuations", counts->first);
+    json_add_u64(row, "first_continuations_leaving", counts->first_leaving);
+    json_add_u64(row, "short_prompts", counts->short_prompts);
     json_add_u64(row, "prompt_tokens", workload->prompt_tokens);
     json_add_u64(row, "reply_tokens", workload->reply_tokens);
     json_add_u64(row, "median_prompt_tokens", summary.prompt_median);
@@ -294,6 +350,7 @@ static void info_json(const struct workload *workload, const char *path, const c
     json_add_u64(row, "max_prompt_tokens", summary.prompt_max);
     json_add_u64(row, "seen_tokens", summary.seen_tokens);
     json_add_u64(row, "nodes", workload->node_count);
+    json_add_bool(row, "order_matters", workload->order_digest != 0);
     json_add_bool(row, "starts_recorded", workload_has_starts(workload));
     json_add_bool(row, "offsets_recorded", workload_has_offsets(workload));
     if (summary.span_ns != TIME_UNKNOWN)
@@ -310,27 +367,25 @@ struct report {
 };
 
 static int report_file(const char *path, const struct trace_options *options,
-                       const struct report *report, struct err *err)
+                       const struct build_options *build, const struct report *report,
+                       struct err *err)
 {
-    struct workload *workload = NULL;
-    const struct build_options build = build_options(options);
     const char *format = NULL;
     char a[UNITS_TEXT], b[UNITS_TEXT];
-    if (trace_open_found(path, &build, options->trace_format, &workload, &format, err) != 0)
-        return -1;
-    int result = 0;
+    struct load load;
     struct err reason;
-    if (report->check && workload_check(workload, &reason) != 0)
+    int result = open_load(&load, path, options, build, &format, err);
+    if (result == 0 && report->check && workload_check(load.workload, &reason) != 0)
         result = err_set(err, "%.500s: %.500s", path, reason.text);
-    else if (report->check)
+    else if (result == 0 && report->check)
         text_printf(report->out, "%s: good: %s, %s requests in %s conversations\n", path, format,
-                    units_grouped(workload->request_count, a),
-                    units_grouped(workload->conversation_count, b));
-    else if (report->rows)
-        info_json(workload, path, format, report->rows);
-    else
-        info_table(workload, path, format, report->out);
-    workload_close(workload);
+                    units_grouped(load.workload->request_count, a),
+                    units_grouped(load.workload->conversation_count, b));
+    else if (result == 0 && report->rows)
+        info_json(&load, path, format, report->rows);
+    else if (result == 0)
+        info_table(&load, path, format, report->out);
+    load_close(&load);
     return result;
 }
 
@@ -343,14 +398,15 @@ static int report_files(const struct files *files, const struct trace_options *o
     const bool json = !check && options->format == FORMAT_JSON;
     if (files->count == 0)
         return say(EXIT_USAGE, "at least one trace was expected (see snapsim trace --help)");
-    if (check_format_option(options) != 0)
+    struct build_options build;
+    if (check_options(options, &build) != 0)
         return EXIT_USAGE;
     struct json *top = json_new_object();
     json_add_u64(top, "schema", 1);
     struct json *rows = json_add_array(top, "traces");
     const struct report report = {&out, json ? rows : NULL, check};
     for (size_t i = 0; i < files->count; i++)
-        if (report_file(files->path[i], options, &report, &err) != 0)
+        if (report_file(files->path[i], options, &build, &report, &err) != 0)
             status = say(EXIT_FAILED, "%s", err.text);
     if (json) {
         json_print(top, true, &out);
@@ -394,25 +450,26 @@ static bool same_file(const char *a, const char *b)
 
 static int trace_convert(const struct files *files, const struct trace_options *options)
 {
-    struct workload *workload = NULL;
+    struct load load = {0};
     struct text text = {0};
     struct err err;
-    const struct build_options build = build_options(options);
+    struct build_options build;
+    const char *format = NULL;
     if (files->count != 1 || options->output == NULL)
         return say(EXIT_USAGE, "convert: one trace and -o FILE were expected");
-    if (check_format_option(options) != 0)
+    if (check_options(options, &build) != 0)
         return EXIT_USAGE;
     if (same_file(files->path[0], options->output))
         return say(EXIT_USAGE, "convert: '%s' is the trace itself", options->output);
-    int result = trace_open(files->path[0], &build, options->trace_format, &workload, &err);
+    int result = open_load(&load, files->path[0], options, &build, &format, &err);
     if (result == 0 && writes_compiled(options))
-        compiled_print(workload, &text);
+        compiled_print(load.workload, &text);
     else if (result == 0)
-        result = write_coded(workload, &text, &err);
+        result = write_coded(load.workload, &text, &err);
     if (result == 0)
         result = packed_write(options->output, text.data, text.length, &err);
     text_close(&text);
-    workload_close(workload);
+    load_close(&load);
     return result == 0 ? EXIT_GOOD : say(EXIT_FAILED, "%s", err.text);
 }
 

@@ -6,7 +6,7 @@
 #include "traces/open.h"
 #include "traces/synth.h"
 
-int load_open_generated(struct workload **out, const struct synth_options *options,
+int load_open_generated(struct record **out, const struct synth_options *options,
                         const struct config *config, struct err *err)
 {
     struct build_options build = config_build_options(config);
@@ -22,8 +22,8 @@ bool load_seed_follows(const char *path)
     return path == NULL || (synth_is_name(path) && !synth_name_gives_seed(path));
 }
 
-int load_open_workload(struct workload **out, const char *path, const char *format,
-                       const struct config *config, struct err *err)
+int load_open_record(struct record **out, const char *path, const char *format,
+                     const struct config *config, struct err *err)
 {
     struct build_options build = config_build_options(config);
     struct synth_options synth;
@@ -35,18 +35,20 @@ int load_open_workload(struct workload **out, const char *path, const char *form
     return load_open_generated(out, &synth, config, err);
 }
 
+int load_make(struct load *out, struct record *record, bool last, const struct config *config,
+              struct err *err)
+{
+    return record_load(out, record, last, config->arrival, config->seed, config->requests, err);
+}
+
 int load_open(struct load *out, const char *path, const char *format, const struct config *config,
               struct err *err)
 {
+    struct record *record = NULL;
     *out = (struct load){0};
-    if (load_open_workload(&out->workload, path, format, config, err) != 0)
+    if (load_open_record(&record, path, format, config, err) != 0)
         return -1;
-    return schedule_open(&out->schedule, out->workload, config->arrival, config->seed,
-                         config->requests, err);
-}
-
-void load_close(struct load *load)
-{
-    schedule_close(load->schedule);
-    workload_close(load->workload);
+    int result = load_make(out, record, true, config, err);
+    out->own_record = record;
+    return result;
 }

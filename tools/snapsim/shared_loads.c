@@ -28,8 +28,8 @@ static struct synth_options synth_of(const struct sweep_trace *trace, const stru
     return options;
 }
 
-static int open_workload(struct workload **out, const struct sweep_trace *trace,
-                         const char *directory, const struct config *config, struct err *err)
+static int open_record(struct record **out, const struct sweep_trace *trace, const char *directory,
+                       const struct config *config, struct err *err)
 {
     if (trace->generated) {
         struct synth_options options = synth_of(trace, config);
@@ -79,15 +79,15 @@ static int digest_synth(const struct synth_options *options, char hex[65], struc
 static int digest_opened(char hex[65], const struct sweep_trace *trace, const char *directory,
                          const struct config *config, struct err *err)
 {
-    struct workload *workload = NULL;
-    if (open_workload(&workload, trace, directory, config, err) != 0)
+    struct record *record = NULL;
+    if (open_record(&record, trace, directory, config, err) != 0)
         return -1;
-    memcpy(hex, workload->sha256, 65);
-    workload_close(workload);
+    memcpy(hex, record->calls->sha256, 65);
+    record_close(record);
     return 0;
 }
 
-/* The digest of a trace's content, without making a workload of it. */
+/* The digest of a trace's content, without making a record of it. */
 static int digest_trace(char hex[65], const struct sweep_trace *trace, const char *directory,
                         const struct config *config, struct err *err)
 {
@@ -117,12 +117,12 @@ static bool same_trace(const struct sweep *sweep, const struct sweep_cell *a,
            (!sweep->traces[a->trace].seed_follows || a->config.seed == b->config.seed);
 }
 
-static void find_digest(struct shared_loads *all, struct shared_workload *one)
+static void find_digest(struct shared_loads *all, struct shared_record *one)
 {
     const struct sweep *sweep = all->sweep;
     struct err ignored; /* it is said when a cell needs the trace */
-    for (size_t i = 0; i < all->workload_count; i++) {
-        const struct shared_workload *other = &all->workloads[i];
+    for (size_t i = 0; i < all->record_count; i++) {
+        const struct shared_record *other = &all->records[i];
         if (same_trace(sweep, other->first, one->first) && other->sha256[0] != '?') {
             memcpy(one->sha256, other->sha256, sizeof one->sha256);
             return;
@@ -133,20 +133,20 @@ static void find_digest(struct shared_loads *all, struct shared_workload *one)
         memcpy(one->sha256, "?", 2);
 }
 
-static size_t find_workload(struct shared_loads *all, const struct sweep_cell *cell)
+static size_t find_record(struct shared_loads *all, const struct sweep_cell *cell)
 {
-    for (size_t i = 0; i < all->workload_count; i++) {
-        const struct sweep_cell *first = all->workloads[i].first;
+    for (size_t i = 0; i < all->record_count; i++) {
+        const struct sweep_cell *first = all->records[i].first;
         if (same_trace(all->sweep, first, cell) &&
-            config_same_workload(&first->config, &cell->config))
+            config_same_record(&first->config, &cell->config))
             return i;
     }
-    struct shared_workload one = {.first = cell};
+    struct shared_record one = {.first = cell};
     find_digest(all, &one);
-    all->workloads = mem_grow(all->workloads, &all->workload_capacity, all->workload_count + 1,
-                              sizeof *all->workloads);
-    all->workloads[all->workload_count] = one;
-    return all->workload_count++;
+    all->records =
+        mem_grow(all->records, &all->record_capacity, all->record_count + 1, sizeof *all->records);
+    all->records[all->record_count] = one;
+    return all->record_count++;
 }
 
 static size_t find_load(struct shared_loads *all, const struct sweep_cell *cell)
@@ -156,7 +156,7 @@ static size_t find_load(struct shared_loads *all, const struct sweep_cell *cell)
         if (first->trace == cell->trace && config_same_schedule(&first->config, &cell->config))
             return i;
     }
-    struct shared_load load = {.first = cell, .workload = find_workload(all, cell)};
+    struct shared_load load = {.first = cell, .record = find_record(all, cell)};
     all->loads = mem_grow(all->loads, &all->capacity, all->count + 1, sizeof *all->loads);
     all->loads[all->count] = load;
     return all->count++;
@@ -174,7 +174,7 @@ void shared_loads_open(struct shared_loads *out, const struct sweep *sweep, cons
 
 const char *shared_loads_sha256(const struct shared_loads *loads, size_t cell)
 {
-    return loads->workloads[loads->loads[loads->of_cell[cell]].workload].sha256;
+    return loads->records[loads->loads[loads->of_cell[cell]].record].sha256;
 }
 
 /* ---- taking and dropping ---- */
@@ -183,60 +183,52 @@ void shared_loads_expect(struct shared_loads *loads, size_t cell)
 {
     struct shared_load *load = &loads->loads[loads->of_cell[cell]];
     if (load->uses++ == 0)
-        loads->workloads[load->workload].uses++;
+        loads->records[load->record].uses++;
 }
 
 /* Opens what is not open yet. A failure is remembered: the next cell need not try. */
-static void make_ready(struct shared_loads *all, struct shared_load *load)
+static void make_ready(struct shared_loads *all, struct shared_load *one)
 {
-    const struct config *config = &load->first->config;
-    struct shared_workload *shared = &all->workloads[load->workload];
-    if (load->failed || load->schedule)
+    const struct config *config = &one->first->config;
+    struct shared_record *shared = &all->records[one->record];
+    if (one->failed || one->load.schedule)
         return;
-    if (!shared->workload &&
-        open_workload(&shared->workload, &all->sweep->traces[load->first->trace], all->directory,
-                      config, &load->err) != 0)
-        load->failed = true;
-    else if (schedule_open(&load->schedule, shared->workload, config->arrival, config->seed,
-                           config->requests, &load->err) != 0)
-        load->failed = true;
+    if (!shared->record && open_record(&shared->record, &all->sweep->traces[one->first->trace],
+                                       all->directory, config, &one->err) != 0)
+        one->failed = true;
+    else if (load_make(&one->load, shared->record, false, config, &one->err) != 0)
+        one->failed = true;
 }
 
 int shared_loads_take(struct shared_loads *loads, size_t cell, struct load *out, struct err *err)
 {
-    struct shared_load *load = &loads->loads[loads->of_cell[cell]];
+    struct shared_load *one = &loads->loads[loads->of_cell[cell]];
     pthread_mutex_lock(&loads->lock);
-    make_ready(loads, load);
-    bool failed = load->failed;
+    make_ready(loads, one);
+    bool failed = one->failed;
     if (failed)
-        *err = load->err;
+        *err = one->err;
     else
-        *out = (struct load){loads->workloads[load->workload].workload, load->schedule};
+        *out = one->load;
     pthread_mutex_unlock(&loads->lock);
     return failed ? -1 : 0;
 }
 
-static void close_schedule(struct shared_load *load)
+static void close_record(struct shared_record *shared)
 {
-    schedule_close(load->schedule);
-    load->schedule = NULL;
-}
-
-static void close_workload(struct shared_workload *shared)
-{
-    workload_close(shared->workload);
-    shared->workload = NULL;
+    record_close(shared->record);
+    shared->record = NULL;
 }
 
 void shared_loads_drop(struct shared_loads *loads, size_t cell)
 {
-    struct shared_load *load = &loads->loads[loads->of_cell[cell]];
-    struct shared_workload *shared = &loads->workloads[load->workload];
+    struct shared_load *one = &loads->loads[loads->of_cell[cell]];
+    struct shared_record *shared = &loads->records[one->record];
     pthread_mutex_lock(&loads->lock);
-    if (--load->uses == 0) {
-        close_schedule(load);
+    if (--one->uses == 0) {
+        load_close(&one->load);
         if (--shared->uses == 0)
-            close_workload(shared);
+            close_record(shared);
     }
     pthread_mutex_unlock(&loads->lock);
 }
@@ -244,27 +236,22 @@ void shared_loads_drop(struct shared_loads *loads, size_t cell)
 uint64_t shared_loads_bytes(const struct shared_loads *loads)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < loads->workload_count; i++) {
-        const struct workload *workload = loads->workloads[i].workload;
-        if (workload)
-            bytes += workload->node_count * sizeof(struct node) +
-                     workload->request_count * sizeof(struct request) +
-                     workload->bound_count * sizeof(uint32_t);
-    }
+    for (size_t i = 0; i < loads->record_count; i++)
+        if (loads->records[i].record)
+            bytes += record_bytes(loads->records[i].record);
     for (size_t i = 0; i < loads->count; i++)
-        if (loads->loads[i].schedule)
-            bytes += loads->loads[i].schedule->count * sizeof(struct arrival);
+        bytes += load_bytes(&loads->loads[i].load);
     return bytes;
 }
 
 void shared_loads_close(struct shared_loads *loads)
 {
     for (size_t i = 0; i < loads->count; i++)
-        close_schedule(&loads->loads[i]);
-    for (size_t i = 0; i < loads->workload_count; i++)
-        close_workload(&loads->workloads[i]);
+        load_close(&loads->loads[i].load);
+    for (size_t i = 0; i < loads->record_count; i++)
+        close_record(&loads->records[i]);
     free(loads->loads);
-    free(loads->workloads);
+    free(loads->records);
     free(loads->of_cell);
     pthread_mutex_destroy(&loads->lock);
     *loads = (struct shared_loads){0};

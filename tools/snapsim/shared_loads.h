@@ -1,5 +1,5 @@
-/* shared_loads.h - the workloads and schedules of a sweep, each made once and shared by all cells
- * and threads that need it.
+/* shared_loads.h - the loads of a sweep, each made once and shared by all cells and threads that
+ * need it. What is read of a trace is shared by the loads that are made of it.
  *
  * One is opened when the first cell that runs needs it, and goes with the last. What no cell needs,
  * as in a part of a sweep, is only read for its digest. What cannot be opened is an error of its
@@ -12,17 +12,17 @@
 #include "tools/snapsim/cells.h"
 #include "tools/snapsim/load.h"
 
-struct shared_workload {
+struct shared_record {
     const struct sweep_cell *first; /* the first cell that needs it */
     char sha256[65];                /* of the trace's content, or "?" */
-    struct workload *workload;
+    struct record *record;
     size_t uses; /* loads that cells are still to take */
 };
 
 struct shared_load {
     const struct sweep_cell *first;
-    size_t workload; /* index into workloads */
-    struct schedule *schedule;
+    size_t record; /* index into records */
+    struct load load;
     bool failed;
     struct err err; /* why */
     size_t uses;    /* cells that are still to drop it */
@@ -31,9 +31,9 @@ struct shared_load {
 struct shared_loads {
     const struct sweep *sweep;
     const char *directory;
-    struct shared_workload *workloads;
+    struct shared_record *records;
     struct shared_load *loads;
-    size_t workload_count, workload_capacity, count, capacity;
+    size_t record_count, record_capacity, count, capacity;
     size_t *of_cell; /* by cell: index into loads */
     pthread_mutex_t lock;
 };
