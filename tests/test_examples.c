@@ -27,10 +27,10 @@ static struct result run(const struct plugins *plugins, const char *text,
                          const char *const *settings)
 {
     struct err err = {""};
-    struct workload *workload = NULL;
+    struct record *record = NULL;
     struct config config = input_config(settings);
-    ck_assert_msg(input_trace(text, NULL, &workload, &err) == 0, "%s", err.text);
-    return input_replay(&config, workload, plugins);
+    ck_assert_msg(input_trace(text, NULL, &record, &err) == 0, "%s", err.text);
+    return input_replay(&config, record, plugins);
 }
 
 /* With 100 s to live, the snapshot of 50 s (at 240) is gone at 200 s: hits 0, 140, 0, 340. With
@@ -102,19 +102,20 @@ START_TEST(half_a_pair_is_refused)
 {
     const char *settings[] = {"placement", "thrifty", "eviction", "ttl:3600s", NULL};
     struct err err = {""};
-    struct workload *workload = NULL;
-    struct schedule *schedule = NULL;
+    struct record *record = NULL;
+    struct load load;
     struct result result;
     struct config config = input_config(settings);
-    ck_assert_int_eq(input_trace(busy_then_idle, NULL, &workload, &err), 0);
-    ck_assert_int_eq(schedule_open(&schedule, workload, "auto", 1, 0, &err), 0);
+    ck_assert_int_eq(input_trace(busy_then_idle, NULL, &record, &err), 0);
+    ck_assert_int_eq(record_load(&load, record, true, "auto", 1, 0, &err), 0);
     ck_assert_int_eq(
-        replay_config(&result, &config, workload, schedule, &examples, NULL, NULL, &err), -1);
+        replay_config(&result, &config, load.workload, load.schedule, &examples, NULL, NULL, &err),
+        -1);
     ck_assert_str_eq(err.text, "placement: 'thrifty' is one half of a pair, and goes with eviction "
                                "'thrifty'");
     result_close(&result);
-    schedule_close(schedule);
-    workload_close(workload);
+    load_close(&load);
+    record_close(record);
     config_close(&config);
 }
 END_TEST

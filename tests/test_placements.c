@@ -30,18 +30,18 @@ static struct result replay(const char *lines, const char *placement, const char
     const struct plugins plugins = {placement_list, eviction_list, memory_list};
     struct config config = input_config(settings);
     struct err err = {""};
-    struct workload *workload = NULL;
-    struct schedule *schedule = NULL;
+    struct record *record = NULL;
+    struct load load = {0};
     struct result result;
     *standing = (struct standing){0};
-    int failed =
-        input_trace(lines, NULL, &workload, &err) ||
-        schedule_open(&schedule, workload, config.arrival, 0, 0, &err) ||
-        replay_config(&result, &config, workload, schedule, &plugins, note, standing, &err);
+    int failed = input_trace(lines, NULL, &record, &err) ||
+                 record_load(&load, record, true, config.arrival, 0, 0, &err) ||
+                 replay_config(&result, &config, load.workload, load.schedule, &plugins, note,
+                               standing, &err);
     ck_assert_msg(!failed, "%s", err.text);
     standing->snapshot_bytes = result.sizes.snapshot_bytes;
-    schedule_close(schedule);
-    workload_close(workload);
+    load_close(&load);
+    record_close(record);
     config_close(&config);
     return result;
 }

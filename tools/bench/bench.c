@@ -171,7 +171,7 @@ static double run_replay(const struct bench *bench, const void *what)
     for (int i = 0; i < one->cells; i++) {
         struct result result;
         if (replay_config(&result, &config, load.workload, load.schedule, &plugins, NULL, NULL,
-                       &err) != 0)
+                          &err) != 0)
             die(&err);
         result_close(&result);
     }
@@ -242,7 +242,7 @@ static double run_marconi(const struct bench *bench, const void *what)
         if (config_set(&config, "placement", placements[i % 4], &err) != 0 ||
             config_set(&config, "capacity", capacity, &err) != 0 ||
             replay_config(&result, &config, load.workload, load.schedule, &plugins, NULL, NULL,
-                       &err) != 0)
+                          &err) != 0)
             die(&err);
         result_close(&result);
     }
@@ -269,7 +269,8 @@ static double run_ten_million(const struct bench *bench, const void *what)
         die(&err);
     build_close(build);
     struct load load = make_load(record, &config);
-    if (replay_config(&result, &config, load.workload, load.schedule, &plugins, NULL, NULL, &err) != 0)
+    if (replay_config(&result, &config, load.workload, load.schedule, &plugins, NULL, NULL, &err) !=
+        0)
         die(&err);
     fprintf(stderr, "bench: %llu generated requests, hit ratio %.4f\n",
             (unsigned long long)result.requests, result_hit_ratio(&result));
