@@ -43,7 +43,7 @@ struct eviction {
     bool consumed_last;  /* and the consumed one again, as the youngest */
 
     const struct future *future; /* NULL unless the plug-in is offline */
-    uint64_t steps;              /* nodes, holdings and spans looked at, kept by the policy */
+    uint64_t walked, steps;      /* kept by the policy: see cache_steps() */
 };
 
 enum {
