@@ -46,7 +46,7 @@ struct eviction {
 
     const struct run_facts *facts;
     const struct future *future; /* NULL unless the plug-in is offline */
-    uint64_t steps;              /* nodes, holdings and spans looked at, kept by the policy */
+    uint64_t walked, steps;      /* kept by the policy: see cache_steps() */
 };
 
 enum {

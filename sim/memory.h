@@ -48,7 +48,7 @@ struct memory {
     void *settings, *state;
     const struct workload *workload;
     const struct paths *paths; /* NULL at first; set before some request, where paths are long */
-    uint64_t steps;            /* nodes and spans looked at, kept by the strategy */
+    uint64_t walked, steps;    /* kept by the strategy: see cache_steps() */
     uint64_t capacity_bytes;   /* UNITS_UNLIMITED: no limit */
     uint64_t used_bytes;       /* kept by the strategy: all that is not free, padding included */
     uint64_t kv_bytes_per_token, snapshot_bytes, state_bytes;

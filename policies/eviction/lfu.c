@@ -124,7 +124,7 @@ static void begin(struct eviction *eviction, const struct context *context)
         return;
     }
     for (node_id node = context->request->reply_node; node != NODE_ROOT;
-         node = cache->workload->nodes[node].parent, eviction->steps++)
+         node = cache->workload->nodes[node].parent, eviction->walked++)
         count_use(eviction, node);
 }
 

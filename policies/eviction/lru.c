@@ -155,7 +155,7 @@ static void gone(struct eviction *lru, holding_id holding)
     const struct cache *cache = lru->cache;
     take_out(lru, holding);
     if (!holding_is_kv(cache, holding))
-        lru_snapshot_moved(lru, holding_snapshot(cache, holding)->node);
+        lru_snapshot_moved(lru, holding);
     if (cache->tracks_ends) {
         uint32_t end = cache_path_end(cache, holding_snapshot(cache, holding)->node);
         if (end != SNAPSHOT_NONE)
@@ -169,7 +169,7 @@ static void added(struct eviction *lru, holding_id holding, uint32_t from)
     const struct cache *cache = lru->cache;
     if (!holding_is_kv(cache, holding)) {
         insert(lru, holding + 1, 0);
-        lru_snapshot_moved(lru, holding_snapshot(cache, holding)->node);
+        lru_snapshot_moved(lru, holding);
     } else {
         if (from > workload_node_start(cache->workload, holding))
             take_out(lru, holding); /* it was there, and moves to its place among what is new */
@@ -186,7 +186,7 @@ static void used(struct eviction *lru, holding_id holding)
     struct lists *lists = lru->state;
     lru_renew_run(lru, holding, holding);
     if (!holding_is_kv(lru->cache, holding))
-        lru_snapshot_moved(lru, holding_snapshot(lru->cache, holding)->node);
+        lru_snapshot_moved(lru, holding);
     else if (lists->kv_place == 0)
         lists->kv_place = holding + 1;
     if (lists->by_part)
@@ -199,7 +199,7 @@ static void path_used(struct eviction *lru, node_id node)
         lru_path_used(lru, node);
         return;
     }
-    for (; node != NODE_ROOT; node = lru->cache->workload->nodes[node].parent, lru->steps++)
+    for (; node != NODE_ROOT; node = lru->cache->workload->nodes[node].parent, lru->walked++)
         used(lru, node);
 }
 

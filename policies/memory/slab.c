@@ -481,7 +481,7 @@ void slab_path_used(struct memory *memory, node_id node)
         memory->steps += trail_walk(&slabs->trail, node, slabs->now);
         return;
     }
-    for (; node != NODE_ROOT; node = memory->workload->nodes[node].parent, memory->steps++)
+    for (; node != NODE_ROOT; node = memory->workload->nodes[node].parent, memory->walked++)
         slabs->ages[node_holder(node)] = slabs->now;
 }
 

@@ -28,20 +28,28 @@ struct plan {
     uint32_t pin_position;
 };
 
+/* Finds the node of each wanted snapshot that was not given up; again after some were. */
+static void find_wanted_nodes(struct cache *cache, const struct plan *plan)
+{
+    uint64_t passed = 0;
+    node_id node = plan->kv_node;
+    if (cache->wanted_capacity < plan->count)
+        cache->wanted_nodes = mem_grow(cache->wanted_nodes, &cache->wanted_capacity, plan->count,
+                                       sizeof *cache->wanted_nodes);
+    for (size_t i = plan->count; i-- > plan->first;) {
+        node = walk_to_position(cache, node, plan->wanted[i].position, &passed);
+        cache->wanted_nodes[i] = node;
+    }
+}
+
 /* Calls visit for each wanted snapshot that was not given up, with the node that it lies on. */
 typedef void visit_wanted(struct cache *cache, struct plan *plan,
                           const struct wanted_position *wanted, node_id node);
 
 static void for_each_wanted(struct cache *cache, struct plan *plan, visit_wanted *visit)
 {
-    node_id node = NODE_ROOT;
-    for (size_t i = plan->first; i < plan->count; i++) {
-        const struct wanted_position *wanted = &plan->wanted[i];
-        uint64_t passed = 0;
-        if (cache->workload->nodes[node].end < wanted->position)
-            node = walk_to_position(cache, plan->kv_node, wanted->position, &passed);
-        visit(cache, plan, wanted, node);
-    }
+    for (size_t i = plan->first; i < plan->count; i++)
+        visit(cache, plan, &plan->wanted[i], cache->wanted_nodes[i]);
     cache->steps += plan->count - plan->first;
 }
 
@@ -271,8 +279,9 @@ static void collect_path(struct cache *cache, const struct plan *plan)
         uint32_t length = nodes[node].end - nodes[nodes[node].parent].end;
         if (nodes[node].end <= match_end && cache->nodes[node].resident == length)
             break;
-        cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
-                               sizeof *cache->path);
+        if (cache->path_length == cache->path_capacity)
+            cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,
+                                   sizeof *cache->path);
         cache->path[cache->path_length++] = node;
     }
     cache->steps += cache->path_length;
@@ -338,6 +347,7 @@ static void trim(struct cache *cache)
 /* Steps 3 to 6. */
 static void store_plan(struct cache *cache, struct plan *plan, bool refuses)
 {
+    find_wanted_nodes(cache, plan);
     for_each_wanted(cache, plan, pin_present);
     pin(cache, plan, true);
     if (plan->present > 0)

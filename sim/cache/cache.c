@@ -66,6 +66,7 @@ void cache_close(struct cache *cache)
     free(cache->snapshots);
     free(cache->stream_newest);
     free(cache->path);
+    free(cache->wanted_nodes);
     marks_close(&cache->with_snapshots);
     paths_close(cache->paths);
     free(cache);

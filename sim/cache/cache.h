@@ -104,7 +104,9 @@ struct cache {
     struct eviction eviction;
     size_t holding_capacity;
     struct cache_counters counters;
-    uint64_t steps; /* nodes, snapshots and spans of nodes that were looked at: see cache_steps */
+    uint64_t walked;   /* nodes that were looked at one by one on the way up a path, */
+    uint64_t steps;    /* and nodes, snapshots and spans that were looked at otherwise */
+    uint64_t walk_due; /* when so many were walked in all, paths may be worth making */
 
     struct paths *paths;         /* NULL until the run has walked far (walk.h) */
     struct marks with_snapshots; /* with paths: the places of nodes that have snapshots */
@@ -118,6 +120,8 @@ struct cache {
     uint32_t *stream_newest; /* by stream: 1 + its newest replaceable snapshot, or 0 */
     uint32_t *path;          /* scratch: nodes or holdings of the current request, deepest first */
     size_t path_length, path_capacity;
+    node_id *wanted_nodes; /* scratch: of the snapshots that the current request wants */
+    size_t wanted_capacity;
 };
 
 #define NO_SHIFT UINT32_MAX
@@ -234,11 +238,17 @@ static inline uint32_t cache_snapshots_to(const struct cache *cache, node_id nod
  * SNAPSHOT_NONE if the path goes on, or ends without one. */
 uint32_t cache_path_end(const struct cache *cache, node_id node);
 
-/* How much was looked at up to now, by the cache, the eviction and the memory strategy. It says how
- * long a run takes, in a number that is the same on every machine, and nothing about the load. */
+/* Nodes looked at one by one, up to now, by the cache, the eviction and the memory strategy. */
+static inline uint64_t cache_walked(const struct cache *cache)
+{
+    return cache->walked + cache->eviction.walked + cache->memory.walked;
+}
+
+/* Everything looked at: how long a run takes, in a number that is the same on every machine. It
+ * says nothing about the load. */
 static inline uint64_t cache_steps(const struct cache *cache)
 {
-    return cache->steps + cache->eviction.steps + cache->memory.steps;
+    return cache_walked(cache) + cache->steps + cache->eviction.steps + cache->memory.steps;
 }
 
 struct cache_bytes cache_count_bytes(const struct cache *cache);

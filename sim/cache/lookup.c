@@ -53,7 +53,7 @@ static void use_kv(struct cache *cache, node_id node)
         eviction->ops->path_used(eviction, node);
         return;
     }
-    for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent, eviction->steps++)
+    for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent, eviction->walked++)
         eviction->ops->used(eviction, node);
 }
 
@@ -66,7 +66,7 @@ static void use_path_snapshots(struct cache *cache, node_id node, uint32_t match
         return;
     }
     cache->path_length = 0;
-    for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent, eviction->steps++) {
+    for (; node != NODE_ROOT; node = cache->workload->nodes[node].parent, eviction->walked++) {
         for (uint32_t link = cache_snapshots_to(cache, node, match_tokens); link != 0;
              link = cache->snapshots[link - 1].next) {
             cache->path = mem_grow(cache->path, &cache->path_capacity, cache->path_length + 1,

@@ -57,14 +57,16 @@ static void add(struct positions *positions, uint64_t position, uint64_t grain, 
     const struct wanted_position wanted = {.position = (uint32_t)(position - position % grain),
                                            .asked = (uint32_t)position,
                                            .newest_only = newest_only};
-    if (positions->count > 0 &&
-        positions->items[positions->count - 1].position == wanted.position) {
-        join(&positions->items[positions->count - 1], &wanted);
+    size_t count = positions->count;
+    if (count > 0 && positions->items[count - 1].position == wanted.position) {
+        join(&positions->items[count - 1], &wanted);
         return;
     }
-    positions->items = mem_grow(positions->items, &positions->capacity, positions->count + 1,
-                                sizeof *positions->items);
-    positions->items[positions->count++] = wanted;
+    if (count == positions->capacity)
+        positions->items =
+            mem_grow(positions->items, &positions->capacity, count + 1, sizeof *positions->items);
+    positions->items[count] = wanted;
+    positions->count = count + 1;
 }
 
 void positions_add_end(struct positions *positions, uint32_t position)
@@ -87,13 +89,12 @@ void positions_add_multiples(struct positions *positions, uint64_t interval, uin
                              uint32_t end)
 {
     uint64_t grain = grain_of_interval(&positions->grains, interval);
-    for (uint64_t first = above - above % interval + interval; first <= end; first += interval) {
-        /* Of those that are floored to one position, the last one is what counts. */
-        uint64_t last = first - first % grain + grain - 1;
-        if (last > end)
-            last = end;
-        first = last - last % interval;
-        add(positions, first, grain, false);
+    for (uint64_t next = above - above % interval + interval; next <= end; next += interval) {
+        if (interval < grain) { /* of those that are floored to one position, the last one counts */
+            uint64_t last = next - next % grain + grain - 1;
+            next = last < end ? last - last % interval : end - end % interval;
+        }
+        add(positions, next, grain, false);
     }
 }
 

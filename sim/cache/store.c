@@ -210,6 +210,18 @@ uint32_t store_find_snapshot(const struct cache *cache, node_id node, uint32_t p
     return link != 0 && cache->snapshots[link - 1].position == position ? link - 1 : SNAPSHOT_NONE;
 }
 
+/* Where there are paths, keeps the mark of a node whose first snapshot came or last one went. */
+static void mark_snapshots(struct cache *cache, node_id node)
+{
+    if (cache->paths == NULL)
+        return;
+    uint32_t place = cache->paths->places[node];
+    if (cache->nodes[node].snapshots != 0)
+        marks_set(&cache->with_snapshots, place);
+    else
+        marks_clear(&cache->with_snapshots, place);
+}
+
 /* Makes `next` the one after `deeper` on a node; deeper 0 is the node itself. */
 static void link_snapshot(struct cache *cache, node_id node, uint32_t deeper, uint32_t next)
 {
@@ -217,12 +229,6 @@ static void link_snapshot(struct cache *cache, node_id node, uint32_t deeper, ui
         cache->snapshots[deeper - 1].next = next;
     else
         cache->nodes[node].snapshots = next;
-    if (deeper != 0 || cache->paths == NULL)
-        return;
-    if (next != 0)
-        marks_set(&cache->with_snapshots, cache->paths->places[node]);
-    else
-        marks_clear(&cache->with_snapshots, cache->paths->places[node]);
 }
 
 uint32_t store_snapshot(struct cache *cache, node_id node, const struct wanted_position *wanted,
@@ -244,6 +250,7 @@ uint32_t store_snapshot(struct cache *cache, node_id node, const struct wanted_p
     link_snapshot(cache, node, deeper, slot + 1);
     if (next != 0)
         cache->snapshots[next - 1].deeper = slot + 1;
+    mark_snapshots(cache, node);
     cache->live_snapshots++;
     cache->counters.snapshots_taken++;
     cache->memory.ops->snapshot_add(&cache->memory, slot);
@@ -259,6 +266,7 @@ void store_drop_snapshot(struct cache *cache, uint32_t snapshot)
     link_snapshot(cache, node, gone->deeper, gone->next);
     if (gone->next != 0)
         cache->snapshots[gone->next - 1].deeper = gone->deeper;
+    mark_snapshots(cache, node);
     gone->live = false;
     gone->stream = 0;
     gone->next = cache->snapshot_free;

@@ -1,21 +1,27 @@
 #include "sim/cache/walk.h"
 
-/* Nodes that are looked at one by one before paths.h is asked, and how many steps for each node of
- * the tree a run has to take before it makes them, which costs about as much. Builds that check
- * themselves take so few that the small loads of tests come to both ways. */
+/* Nodes that are looked at one by one before paths.h is asked. Making paths costs about as much as
+ * looking at STEPS_PER_NODE for each node of the tree; it is done when a run has walked so many,
+ * and more than FAR_STEPS for each request, below which it is not worth it. Builds that check
+ * themselves are content with so few that the small loads of tests come to both ways. */
 #ifdef SIM_CHECK
 #define NEAR_NODES 1
 #define STEPS_PER_NODE 1
+#define FAR_STEPS 1
 #else
 #define NEAR_NODES 8
 #define STEPS_PER_NODE 16
+#define FAR_STEPS 256
 #endif
 
-void walk_begin(struct cache *cache)
+void walk_make_paths(struct cache *cache)
 {
     const struct workload *workload = cache->workload;
-    if (cache->paths || cache_steps(cache) < (uint64_t)workload->node_count * STEPS_PER_NODE)
+    uint64_t steps = cache_walked(cache), cost = (uint64_t)workload->node_count * STEPS_PER_NODE;
+    if (steps < cost || steps < cache->counters.lookups * FAR_STEPS) {
+        cache->walk_due = steps < cost ? cost : steps + cost;
         return;
+    }
     cache->paths = paths_open(workload);
     cache->memory.paths = cache->paths;
     marks_open(&cache->with_snapshots, workload->node_count);
@@ -28,9 +34,9 @@ void walk_begin(struct cache *cache)
 static inline node_id walk_to(struct cache *cache, node_id node, paths_test *test, const void *user,
                               uint64_t *passed)
 {
-    uint64_t here = 0;
+    uint64_t here = 0, near = cache->paths ? NEAR_NODES : UINT64_MAX;
     while (node != NODE_ROOT && !test(user, node)) {
-        if (here == NEAR_NODES && cache->paths) {
+        if (here == near) {
             node = paths_last(cache->paths, node, test, user, passed, &cache->steps);
             break;
         }
@@ -38,7 +44,7 @@ static inline node_id walk_to(struct cache *cache, node_id node, paths_test *tes
         node = cache->workload->nodes[node].parent;
     }
     *passed += here;
-    cache->steps += here + 1;
+    cache->walked += here;
     return node;
 }
 
@@ -52,12 +58,12 @@ static bool is_kept(const void *user, node_id node)
     return ((const struct cache_node *)user)[node].kept > 0;
 }
 
-node_id walk_to_resident(struct cache *cache, node_id node, uint64_t *passed)
+node_id walk_up_to_resident(struct cache *cache, node_id node, uint64_t *passed)
 {
     return walk_to(cache, node, is_resident, cache->nodes, passed);
 }
 
-node_id walk_to_kept(struct cache *cache, node_id node, uint64_t *passed)
+node_id walk_up_to_kept(struct cache *cache, node_id node, uint64_t *passed)
 {
     return walk_to(cache, node, is_kept, cache->nodes, passed);
 }
@@ -73,17 +79,17 @@ static bool begins_before(const void *user, node_id node)
     return workload_node_start(wanted->workload, node) < wanted->position;
 }
 
-node_id walk_to_position(struct cache *cache, node_id node, uint32_t position, uint64_t *passed)
+node_id walk_up_to_position(struct cache *cache, node_id node, uint32_t position, uint64_t *passed)
 {
     const struct place_wanted wanted = {cache->workload, position};
     return walk_to(cache, node, begins_before, &wanted, passed);
 }
 
-node_id walk_to_snapshots(struct cache *cache, node_id node, uint64_t *passed)
+node_id walk_up_to_snapshots(struct cache *cache, node_id node, uint64_t *passed)
 {
-    uint64_t here = 0;
+    uint64_t here = 0, near = cache->paths ? NEAR_NODES : UINT64_MAX;
     while (node != NODE_ROOT && cache->nodes[node].snapshots == 0) {
-        if (here == NEAR_NODES && cache->paths) {
+        if (here == near) {
             node = paths_nearest(cache->paths, node, &cache->with_snapshots, passed, &cache->steps);
             break;
         }
@@ -91,6 +97,6 @@ node_id walk_to_snapshots(struct cache *cache, node_id node, uint64_t *passed)
         node = cache->workload->nodes[node].parent;
     }
     *passed += here;
-    cache->steps += here + 1;
+    cache->walked += here;
     return node;
 }

@@ -2,24 +2,59 @@
  *
  * What is looked for is mostly near, so nodes are looked at one by one first. What is far away, in
  * a conversation of many turns, is found by paths.h, once the run has walked long enough to earn
- * that back. Each function finds the same either way. */
+ * that back. Each function finds the same either way, and adds the nodes below what it has found to
+ * *passed. */
 #ifndef SNAPSIM_WALK_H
 #define SNAPSIM_WALK_H
 
 #include "sim/cache/cache.h"
 
-/* Before each request: makes cache->paths if that is due. */
-void walk_begin(struct cache *cache);
+/* Makes cache->paths, if the requests up to now walked far; or says when to ask again. */
+void walk_make_paths(struct cache *cache);
 
-/* The deepest node with KV on the path up from a node, the root if there is none; and the deepest
- * that ever had KV. Add the nodes that they pass to *passed. */
-node_id walk_to_resident(struct cache *cache, node_id node, uint64_t *passed);
-node_id walk_to_kept(struct cache *cache, node_id node, uint64_t *passed);
+/* Before each request. */
+static inline void walk_begin(struct cache *cache)
+{
+    if (cache->paths == NULL && cache_walked(cache) >= cache->walk_due)
+        walk_make_paths(cache);
+}
 
-/* The node on the path up from a node that holds the token before a position. */
-node_id walk_to_position(struct cache *cache, node_id node, uint32_t position, uint64_t *passed);
+/* What the functions below do where the node itself is not the one. */
+node_id walk_up_to_resident(struct cache *cache, node_id node, uint64_t *passed);
+node_id walk_up_to_kept(struct cache *cache, node_id node, uint64_t *passed);
+node_id walk_up_to_position(struct cache *cache, node_id node, uint32_t position, uint64_t *passed);
+node_id walk_up_to_snapshots(struct cache *cache, node_id node, uint64_t *passed);
 
-/* The deepest node with snapshots on the path up from a node; the root if there is none. */
-node_id walk_to_snapshots(struct cache *cache, node_id node, uint64_t *passed);
+/* The deepest node with KV on the path up from a node; the root if there is none. */
+static inline node_id walk_to_resident(struct cache *cache, node_id node, uint64_t *passed)
+{
+    return node == NODE_ROOT || cache->nodes[node].resident > 0
+               ? node
+               : walk_up_to_resident(cache, node, passed);
+}
+
+/* The deepest node that ever had KV; the root if there is none. */
+static inline node_id walk_to_kept(struct cache *cache, node_id node, uint64_t *passed)
+{
+    return node == NODE_ROOT || cache->nodes[node].kept > 0 ? node
+                                                            : walk_up_to_kept(cache, node, passed);
+}
+
+/* The node that holds the token before a position; the root for position 0. */
+static inline node_id walk_to_position(struct cache *cache, node_id node, uint32_t position,
+                                       uint64_t *passed)
+{
+    return workload_node_start(cache->workload, node) < position
+               ? node
+               : walk_up_to_position(cache, node, position, passed);
+}
+
+/* The deepest node with snapshots; the root if there is none. */
+static inline node_id walk_to_snapshots(struct cache *cache, node_id node, uint64_t *passed)
+{
+    return node == NODE_ROOT || cache->nodes[node].snapshots != 0
+               ? node
+               : walk_up_to_snapshots(cache, node, passed);
+}
 
 #endif
