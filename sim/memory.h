@@ -101,9 +101,10 @@ struct memory_ops {
     /* Free bytes that cannot be used for a part (PART_ANY: for neither); optional. */
     uint64_t (*unusable_bytes)(const struct memory *memory, enum part part);
 
-    /* For strategies with places; optional. begin: a request comes. used: it uses a snapshot.
-     * path_used: it uses the KV of a node and of all nodes above it. */
-    void (*begin)(struct memory *memory, uint32_t arrival);
+    /* For strategies with places; optional. begin: a moment begins (cache.h); what was used
+     * since that other one, when the oldest running request started, is in use. used: a snapshot
+     * is. path_used: it uses the KV of a node and of all nodes above it. */
+    void (*begin)(struct memory *memory, uint32_t moment, uint32_t since);
     void (*used)(struct memory *memory, uint32_t snapshot);
     void (*path_used)(struct memory *memory, node_id node);
     bool (*next_in_place)(const struct memory *memory, uint32_t place,

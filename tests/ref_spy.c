@@ -173,13 +173,13 @@ static uint64_t spy_unusable_bytes(const struct memory *memory, enum part part)
     return real.ops->unusable_bytes ? real.ops->unusable_bytes(&real, part) : 0;
 }
 
-static void spy_begin(struct memory *memory, uint32_t arrival)
+static void spy_begin(struct memory *memory, uint32_t moment, uint32_t since)
 {
     struct spy *spy = memory->state;
     struct memory real = real_of(memory);
     if (real.ops->begin)
-        real.ops->begin(&real, arrival);
-    spy->model.now = arrival + 1;
+        real.ops->begin(&real, moment, since);
+    spy->model.now = moment + 1;
     spy->model.open[KV] = spy->model.open[STATE] = NOBODY;
     after(memory, &real, true);
 }

@@ -28,7 +28,7 @@ static struct memory open_from(const struct plugin *const *list, const char *tex
     memory.state = mem_zalloc(plugin->state_size);
     ck_assert_msg(memory.ops->init(&memory, &err) == 0, "%s", err.text);
     if (memory.ops->begin)
-        memory.ops->begin(&memory, 0);
+        memory.ops->begin(&memory, 0, 0);
     return memory;
 }
 
@@ -229,7 +229,7 @@ START_TEST(live_states_come_and_go)
         held.kv_pages += 1 + i;
         held.snapshots++;
     }
-    memory.ops->begin(&memory, 1);
+    memory.ops->begin(&memory, 1, 1);
     close_memory(&memory);
 }
 END_TEST

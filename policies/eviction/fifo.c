@@ -10,22 +10,22 @@
 
 /* KV of a node from a position on, until the next stretch. */
 struct stretch {
-    uint64_t arrival;
+    uint64_t moment;
     uint32_t from;
     uint32_t below; /* 1 + the stretch under it, or 0; also the free list */
 };
 
 struct per_holding {
     struct rank_mark mark;
-    uint32_t top;     /* KV: 1 + its last stretch */
-    uint32_t arrival; /* snapshots: the request that took it */
+    uint32_t top;    /* KV: 1 + its last stretch */
+    uint32_t moment; /* snapshots: when it was taken */
 };
 
 struct fifo {
     struct rank rank;
     struct stretch *stretches;
     size_t count, capacity;
-    uint32_t free, arrival;
+    uint32_t free;
 };
 
 static struct per_holding *of(const struct eviction *eviction, holding_id holding)
@@ -50,7 +50,8 @@ static bool trim_stretches(struct fifo *fifo, struct per_holding *node, uint32_t
     return node->top != before;
 }
 
-static void push_stretch(struct fifo *fifo, struct per_holding *node, uint32_t from)
+static void push_stretch(struct fifo *fifo, struct per_holding *node, uint32_t from,
+                         uint32_t moment)
 {
     if (!fifo->free) {
         fifo->stretches =
@@ -60,7 +61,7 @@ static void push_stretch(struct fifo *fifo, struct per_holding *node, uint32_t f
     }
     uint32_t slot = fifo->free - 1;
     fifo->free = fifo->stretches[slot].below;
-    fifo->stretches[slot] = (struct stretch){fifo->arrival, from, node->top};
+    fifo->stretches[slot] = (struct stretch){moment, from, node->top};
     node->top = slot + 1;
 }
 
@@ -68,10 +69,10 @@ static struct heap_key key_of(struct eviction *eviction, holding_id holding)
 {
     struct fifo *fifo = eviction->state;
     struct per_holding *here = of(eviction, holding);
-    uint64_t arrival = here->arrival;
+    uint64_t moment = here->moment;
     if (holding_is_kv(eviction->cache, holding))
-        arrival = fifo->stretches[here->top - 1].arrival;
-    return (struct heap_key){arrival, 0, heap_within(eviction->cache, holding)};
+        moment = fifo->stretches[here->top - 1].moment;
+    return (struct heap_key){moment, 0, heap_within(eviction->cache, holding)};
 }
 
 static int init(struct eviction *eviction, struct err *err)
@@ -88,20 +89,15 @@ static void fini(struct eviction *eviction)
     rank_fini(eviction);
 }
 
-static void begin(struct eviction *eviction, const struct context *context)
-{
-    ((struct fifo *)eviction->state)->arrival = context->arrival;
-}
-
 static void added(struct eviction *eviction, holding_id holding, uint32_t from)
 {
     struct fifo *fifo = eviction->state;
     struct per_holding *here = of(eviction, holding);
     if (!holding_is_kv(eviction->cache, holding)) {
-        here->arrival = fifo->arrival;
+        here->moment = cache_moment(eviction->cache);
     } else if (from < holding_position(eviction->cache, holding)) {
         trim_stretches(fifo, here, from);
-        push_stretch(fifo, here, from);
+        push_stretch(fifo, here, from, cache_moment(eviction->cache));
     }
     rank_push(eviction, holding);
 }
@@ -156,7 +152,6 @@ const struct eviction_ops eviction_fifo = {
     .holding_size = sizeof(struct per_holding),
     .init = init,
     .fini = fini,
-    .begin = begin,
     .added = added,
     .used = used,
     .path_used = path_used,

@@ -16,12 +16,11 @@
 struct per_holding {
     struct rank_mark mark;
     uint32_t uses;
-    uint32_t last; /* arrival of the last use */
+    uint32_t last; /* moment of the last use */
 };
 
 struct lfu {
     struct rank rank;
-    uint32_t arrival;
 
     /* Once there is cache->paths, for KV, beside what was counted before: */
     struct trail trail;
@@ -82,11 +81,11 @@ static void fini(struct eviction *eviction)
 static void count_use(struct eviction *eviction, holding_id holding)
 {
     struct per_holding *here = of(eviction, holding);
-    uint32_t arrival = ((const struct lfu *)eviction->state)->arrival;
-    if (here->uses > 0 && here->last == arrival)
+    uint32_t moment = cache_moment(eviction->cache);
+    if (here->uses > 0 && here->last == moment)
         return; /* one request uses a thing once */
     here->uses++;
-    here->last = arrival;
+    here->last = moment;
     if (here->mark.present)
         rank_push(eviction, holding);
 }
@@ -106,7 +105,7 @@ static void count_path(struct eviction *eviction, node_id node)
         trail_open(&lfu->trail, cache->paths);
         lfu->ends = mem_array((size_t)cache->workload->node_count + 1, sizeof *lfu->ends);
     }
-    eviction->steps += trail_walk(&lfu->trail, node, lfu->arrival + 1);
+    eviction->steps += trail_walk(&lfu->trail, node, cache_moment(cache) + 1);
     count_end(lfu, cache->paths->places[node]);
     node = paths_last(cache->paths, node, is_resident, cache->nodes, &passed, &eviction->steps);
     if (node != NODE_ROOT && cache->nodes[node].children == 0)
@@ -116,7 +115,6 @@ static void count_path(struct eviction *eviction, node_id node)
 static void begin(struct eviction *eviction, const struct context *context)
 {
     const struct cache *cache = eviction->cache;
-    ((struct lfu *)eviction->state)->arrival = context->arrival;
     if (!cache->kv_is_holding)
         return;
     if (cache->paths) {

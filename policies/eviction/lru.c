@@ -48,16 +48,21 @@ static int init(struct eviction *lru, struct err *err)
 static void fini(struct eviction *lru)
 {
     struct lists *lists = lru->state;
-    free(lists->arrivals);
+    free(lists->moments);
     free(lists->ends.entries);
+    free(lists->aside);
     lru_path_fini(lru);
 }
 
-static void begin(struct eviction *lru, const struct context *context)
+/* Before anything is used or added: KV has its place among that of the same moment only. */
+static struct lists *at_moment(struct eviction *lru)
 {
     struct lists *lists = lru->state;
-    lists->kv_place = 0;
-    lists->arrival = context->arrival;
+    if (lists->moment != cache_moment(lru->cache)) {
+        lists->moment = cache_moment(lru->cache);
+        lists->kv_place = 0;
+    }
+    return lists;
 }
 
 /* Puts a link before another, or at the young end if that is 0. */
@@ -112,22 +117,22 @@ void lru_renew_run(struct eviction *lru, holding_id oldest, holding_id youngest)
     list->youngest = youngest + 1;
 }
 
-uint32_t lru_arrival(const struct eviction *lru, holding_id holding)
+uint32_t lru_moment(const struct eviction *lru, holding_id holding)
 {
     const struct lists *lists = lru->state;
     bool is_kv = holding_is_kv(lru->cache, holding);
     const struct trail *trail = is_kv ? &lists->kv_trail : &lists->snapshot_trail;
-    uint32_t arrival = lists->arrivals[holding];
+    uint32_t added = lists->moments[holding];
     if (trail->paths == NULL)
-        return arrival;
+        return added;
     node_id node = is_kv ? holding : holding_snapshot(lru->cache, holding)->node;
     uint32_t walked = trail_number(trail, trail->paths->places[node]);
-    return walked > arrival ? walked - 1 : arrival;
+    return walked > added ? walked - 1 : added;
 }
 
 static struct heap_key age_of(const struct eviction *lru, holding_id holding)
 {
-    return (struct heap_key){lru_arrival(lru, holding), 0, heap_within(lru->cache, holding)};
+    return (struct heap_key){lru_moment(lru, holding), 0, heap_within(lru->cache, holding)};
 }
 
 static void enter_end(struct eviction *lru, uint32_t snapshot)
@@ -143,9 +148,9 @@ static void renew(struct eviction *lru, holding_id holding)
 {
     struct lists *lists = lru->state;
     const struct cache *cache = lru->cache;
-    lists->arrivals = mem_grow(lists->arrivals, &lists->arrivals_capacity, (size_t)holding + 1,
-                               sizeof *lists->arrivals);
-    lists->arrivals[holding] = lists->arrival;
+    lists->moments = mem_grow(lists->moments, &lists->moments_capacity, (size_t)holding + 1,
+                              sizeof *lists->moments);
+    lists->moments[holding] = lists->moment;
     if (cache->tracks_ends)
         enter_end(lru, holding_snapshot_id(cache, holding));
 }
@@ -165,7 +170,7 @@ static void gone(struct eviction *lru, holding_id holding)
 
 static void added(struct eviction *lru, holding_id holding, uint32_t from)
 {
-    struct lists *lists = lru->state;
+    struct lists *lists = at_moment(lru);
     const struct cache *cache = lru->cache;
     if (!holding_is_kv(cache, holding)) {
         insert(lru, holding + 1, 0);
@@ -183,7 +188,7 @@ static void added(struct eviction *lru, holding_id holding, uint32_t from)
 
 static void used(struct eviction *lru, holding_id holding)
 {
-    struct lists *lists = lru->state;
+    struct lists *lists = at_moment(lru);
     lru_renew_run(lru, holding, holding);
     if (!holding_is_kv(lru->cache, holding))
         lru_snapshot_moved(lru, holding);
@@ -195,6 +200,7 @@ static void used(struct eviction *lru, holding_id holding)
 
 static void path_used(struct eviction *lru, node_id node)
 {
+    (void)at_moment(lru);
     if (lru->cache->paths) {
         lru_path_used(lru, node);
         return;
@@ -211,20 +217,37 @@ static uint32_t oldest_of(const struct eviction *lru, const struct list *list, e
     return link;
 }
 
-/* Of the snapshots at the ends of their paths, the oldest. What is pinned belongs to the request
- * that is being served, and so is younger than all that can go. */
+/* Whether an entry says what is so: the snapshot is there, ends its path, and has that age. */
+static bool is_an_end(const struct eviction *lru, const struct heap_entry *entry)
+{
+    const struct cache *cache = lru->cache;
+    if (!holding_snapshot(cache, entry->holding)->live ||
+        !snapshot_ends_path(cache, holding_snapshot_id(cache, entry->holding)))
+        return false;
+    struct heap_key age = age_of(lru, entry->holding);
+    return age.first == entry->key.first && age.within == entry->key.within;
+}
+
+/* Of the snapshots at the ends of their paths, the oldest that is not pinned. */
 static uint32_t oldest_end(const struct eviction *lru)
 {
-    struct heap *ends = &((struct lists *)lru->state)->ends;
-    for (; ends->count > 0; heap_pop(ends)) {
-        holding_id holding = ends->entries[0].holding;
-        struct heap_key age = age_of(lru, holding);
-        if (holding_snapshot(lru->cache, holding)->live &&
-            snapshot_ends_path(lru->cache, holding_snapshot_id(lru->cache, holding)) &&
-            age.first == ends->entries[0].key.first && age.within == ends->entries[0].key.within)
-            return holding_droppable(lru->cache, holding, PART_KV) ? holding + 1 : 0;
+    struct lists *lists = lru->state;
+    struct heap *ends = &lists->ends;
+    size_t pinned = 0;
+    uint32_t found = 0;
+    for (; ends->count > 0 && found == 0; heap_pop(ends)) {
+        const struct heap_entry top = ends->entries[0];
+        if (!is_an_end(lru, &top))
+            continue;
+        if (holding_droppable(lru->cache, top.holding, PART_KV))
+            found = top.holding + 1;
+        lists->aside =
+            mem_grow(lists->aside, &lists->aside_capacity, pinned + 1, sizeof *lists->aside);
+        lists->aside[pinned++] = top;
     }
-    return 0;
+    while (pinned > 0)
+        heap_put(ends, lists->aside[--pinned]);
+    return found;
 }
 
 static struct victim choose(struct eviction *lru, enum part wanted)
@@ -239,7 +262,7 @@ static struct victim choose(struct eviction *lru, enum part wanted)
         snapshot = oldest_of(lru, &lists->snapshots, wanted);
     else if (lru->cache->tracks_ends)
         snapshot = oldest_end(lru);
-    if (kv && snapshot && lru_arrival(lru, snapshot - 1) < lru_arrival(lru, kv - 1))
+    if (kv && snapshot && lru_moment(lru, snapshot - 1) < lru_moment(lru, kv - 1))
         kv = 0;
     uint32_t link = kv ? kv : snapshot;
     return (struct victim){link ? link - 1 : HOLDING_NONE, 0};
@@ -254,7 +277,7 @@ static int count_list(const struct eviction *lru, const struct list *list, uint6
     for (uint32_t link = list->oldest; link; link = lru_link(lru, link)->younger) {
         if (lru_link(lru, link)->older != before)
             return err_set(err, "lru: holding %u is not linked back", link - 1);
-        if (lists->by_part && before && lru_arrival(lru, before - 1) > lru_arrival(lru, link - 1))
+        if (lists->by_part && before && lru_moment(lru, before - 1) > lru_moment(lru, link - 1))
             return err_set(err, "lru: holding %u is younger than the next", before - 1);
         before = link;
         bool is_kv = holding_is_kv(lru->cache, link - 1);
@@ -292,7 +315,6 @@ const struct eviction_ops eviction_lru = {
     .holding_size = sizeof(struct link),
     .init = init,
     .fini = fini,
-    .begin = begin,
     .added = added,
     .used = used,
     .path_used = path_used,

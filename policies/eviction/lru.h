@@ -19,16 +19,18 @@ struct lists {
     bool by_part;
     struct list kv, snapshots; /* unless by_part, the first holds both */
     uint32_t
-        kv_place; /* where this request's next, deeper KV goes: just before it; 0: at the end */
-    uint32_t arrival;
+        kv_place;    /* where this request's next, deeper KV goes: just before it; 0: at the end */
+    uint32_t moment; /* the present one, when a hook was called last */
 
     /* Only by_part: */
-    uint32_t *arrivals; /* by holding: of the request that added it, or used it alone, last */
-    size_t arrivals_capacity;
+    uint32_t *moments; /* by holding: when it was added, or used alone, last */
+    size_t moments_capacity;
     struct heap ends;
+    struct heap_entry *aside; /* scratch: taken out of it, to be put back */
+    size_t aside_capacity;
 
-    /* Once there is cache->paths: 1 + the request that used a node's KV, or its snapshots, last
-     * with all of the path. Of one piece of the trail, the KV stands side by side in the list,
+    /* Once there is cache->paths: 1 + the moment at which a node's KV, or its snapshots, were used
+     * last with all of the path. Of one piece of the trail, the KV stands side by side in the list,
      * deeper first; and so do the snapshots of joined nodes, shallower first. The snapshots of a
      * loose node may stand anywhere. */
     struct trail kv_trail, snapshot_trail;
@@ -49,8 +51,8 @@ static inline struct list *lru_list(const struct eviction *lru, holding_id holdi
 /* Moves neighbours in a list to its young end, in their order. */
 void lru_renew_run(struct eviction *lru, holding_id oldest, holding_id youngest);
 
-/* The request that added or used a holding last; only by_part. */
-uint32_t lru_arrival(const struct eviction *lru, holding_id holding);
+/* When a holding was added or used last; only by_part. */
+uint32_t lru_moment(const struct eviction *lru, holding_id holding);
 
 /* ---- lru_path.c, once there is cache->paths ---- */
 

@@ -51,7 +51,7 @@ void lru_path_used(struct eviction *lru, node_id node)
     struct span span = paths_span(paths, node);
     do {
         use_kv_span(lru, span);
-        lru->steps += trail_cover(&lists->kv_trail, span, lists->arrival + 1);
+        lru->steps += trail_cover(&lists->kv_trail, span, lists->moment + 1);
     } while (paths_go_up(paths, &span));
 }
 
@@ -59,7 +59,7 @@ void lru_extend(struct eviction *lru, node_id node)
 {
     struct lists *lists = lru->state;
     struct span span = paths_span(lru->cache->paths, node);
-    lru->steps += trail_cover(&lists->kv_trail, span, lists->arrival + 1);
+    lru->steps += trail_cover(&lists->kv_trail, span, lists->moment + 1);
 }
 
 /* ---- snapshots: the shallowest is the oldest, so runs are moved from the root downwards ---- */
@@ -134,7 +134,7 @@ static void use_snapshot_span(struct eviction *lru, struct span span)
         use_snapshot_piece(lru, place, end);
         place = end;
     }
-    lru->steps += trail_cover(trail, span, ((const struct lists *)lru->state)->arrival + 1);
+    lru->steps += trail_cover(trail, span, ((const struct lists *)lru->state)->moment + 1);
 }
 
 static void open_snapshots(struct eviction *lru)

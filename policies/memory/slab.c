@@ -181,7 +181,7 @@ uint32_t slab_oldest(struct memory *memory, enum slab_class class_)
         uint64_t top = heap->entries[0];
         uint32_t age = age_of(slabs, &slabs->slabs[slab_in(top)], &memory->steps);
         if (age == age_in(top))
-            return age < slabs->now ? slab_in(top) : SLAB_NONE;
+            return age < slabs->since ? slab_in(top) : SLAB_NONE;
         settle(slabs, heap, 0, (uint64_t)age << 32 | slab_in(top));
     }
     return SLAB_NONE;
@@ -459,10 +459,11 @@ uint64_t slab_unusable_bytes(const struct memory *memory, enum part part)
     return bytes;
 }
 
-void slab_begin(struct memory *memory, uint32_t arrival)
+void slab_begin(struct memory *memory, uint32_t moment, uint32_t since)
 {
     struct slabs *slabs = memory->state;
-    slabs->now = arrival + 1;
+    slabs->now = moment + 1;
+    slabs->since = since + 1;
     slabs->open[SLAB_KV] = slabs->open[SLAB_STATE] = 0;
 }
 

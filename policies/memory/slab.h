@@ -9,10 +9,10 @@
  * of some units in one slab; which units of a slab they are does not matter. Each slab lists its
  * runs. A slab whose units are all free is of no class again.
  *
- * Age: a slab is as old as its newest holder, and a holder as the last request that used it. Slabs
+ * Age: a slab is as old as its newest holder, and a holder as the moment of its last use. Slabs
  * in use stand in a heap per class by an age that is never above their own; it is made exact when
- * it comes up. Of equally old slabs the lower number is first. What the running request uses has
- * the newest age, so nothing of it is ever in a slab that slab_oldest() names. */
+ * it comes up. Of equally old slabs the lower number is first. What running requests use is as
+ * young as the oldest of them, so nothing of it is ever in a slab that slab_oldest() names. */
 #ifndef SNAPSIM_SLAB_H
 #define SNAPSIM_SLAB_H
 
@@ -63,10 +63,10 @@ struct slabs {
     uint32_t partial[SLAB_CLASSES]; /* 1 + the first slab with free units, or 0 */
     uint32_t open[SLAB_CLASSES];    /* 1 + the slab that the running request began, or 0 */
     struct slab_heap heaps[SLAB_CLASSES];
-    uint32_t *tops, *ages; /* by holder: 1 + its last run, and 1 + arrival */
+    uint32_t *tops, *ages; /* by holder: 1 + its last run, and 1 + moment */
     struct trail trail;    /* of the paths that were used, once there is memory.paths */
     size_t tops_capacity, ages_capacity;
-    uint32_t now; /* 1 + arrival */
+    uint32_t now, since; /* 1 + moment: the present one; at which the oldest request started */
 };
 
 /* Checks that a slab holds at least one unit of each class, and makes the rest. */
@@ -82,7 +82,7 @@ void slab_units(const struct slabs *slabs, struct memory_need need, uint64_t *un
 /* The slab of a class that was used longest ago, if nothing in it is in use now; or SLAB_NONE. */
 uint32_t slab_oldest(struct memory *memory, enum slab_class class_);
 
-/* The last use of a slab that slab_oldest() has named, as 1 + arrival. */
+/* The last use of a slab that slab_oldest() has named, as 1 + moment. */
 uint32_t slab_age(const struct slabs *slabs, uint32_t slab);
 
 /* The hooks of memory.h, all but falls_short. */
@@ -95,7 +95,7 @@ void slab_live_add(struct memory *memory);
 void slab_live_drop(struct memory *memory);
 uint64_t slab_expected_bytes(const struct memory *memory, struct memory_need held);
 uint64_t slab_unusable_bytes(const struct memory *memory, enum part part);
-void slab_begin(struct memory *memory, uint32_t arrival);
+void slab_begin(struct memory *memory, uint32_t moment, uint32_t since);
 void slab_used(struct memory *memory, uint32_t snapshot);
 void slab_path_used(struct memory *memory, node_id node);
 bool slab_next_in_place(const struct memory *memory, uint32_t place, struct memory_holder *holder);

@@ -125,6 +125,52 @@ static int compare(const struct cache *cache, const struct recount *recount, str
     return check_bytes(cache, recount, err);
 }
 
+/* Whether every pin has an owner, and what is pinned is there. */
+static int check_pins(const struct cache *cache, struct err *err)
+{
+    uint32_t *kv = mem_array(cache->workload->node_count, sizeof *kv);
+    uint32_t *snapshots = mem_array(cache->snapshot_count, sizeof *snapshots);
+    int result = 0;
+    for (const struct running *running = cache->running; running; running = running->next) {
+        const struct kv_pin *pins[] = {&running->stands_on, &running->reserves_on};
+        for (int i = 0; i < 2; i++) {
+            kv[pins[i]->node] += pins[i]->node != NODE_ROOT;
+            if (pins[i]->position > holding_position(cache, pins[i]->node))
+                result = err_set(err, "KV pinned up to token %u is not there", pins[i]->position);
+        }
+        if (running->found.snapshot != SNAPSHOT_NONE)
+            snapshots[running->found.snapshot]++;
+        for (size_t i = 0; i < running->renewed_count; i++)
+            snapshots[running->renewed[i]]++;
+    }
+    for (node_id node = 1; node < cache->workload->node_count; node++)
+        if (kv[node] != cache->kv_pins[node])
+            result = err_set(err, "node %u has %u pins, counted %u", node, cache->kv_pins[node],
+                             kv[node]);
+    for (uint32_t i = 0; i < cache->snapshot_count; i++)
+        if (snapshots[i] != cache->snapshots[i].pins || (snapshots[i] && !cache->snapshots[i].live))
+            result = err_set(err, "snapshot at token %u has %u pins, counted %u",
+                             cache->snapshots[i].position, cache->snapshots[i].pins, snapshots[i]);
+    free(kv);
+    free(snapshots);
+    return result;
+}
+
+/* Whether what is reserved is the sum over running requests, and is room that is there. */
+static int check_reserved(const struct cache *cache, struct err *err)
+{
+    struct memory_need sum = {0};
+    uint32_t running_states = 0;
+    for (const struct running *running = cache->running; running; running = running->next) {
+        sum.kv_pages += running->reserved.kv_pages;
+        sum.snapshots += running->reserved.snapshots;
+        running_states += running->live_states;
+    }
+    if (sum.kv_pages != cache->reserved.kv_pages || sum.snapshots != cache->reserved.snapshots)
+        return err_set(err, "reservations do not add up");
+    return running_states <= cache->live_states ? 0 : err_set(err, "live states without a place");
+}
+
 int cache_audit(const struct cache *cache, struct err *err)
 {
     struct recount recount = {0};
@@ -136,12 +182,8 @@ int cache_audit(const struct cache *cache, struct err *err)
     count_pages(cache, &recount);
     if (compare(cache, &recount, err) != 0)
         goto out;
-    for (uint32_t i = 0; i < cache->snapshot_count; i++) {
-        if (cache->snapshots[i].live && cache->snapshots[i].pinned) {
-            err_set(err, "snapshot at token %u is pinned by nobody", cache->snapshots[i].position);
-            goto out;
-        }
-    }
+    if (check_pins(cache, err) != 0 || check_reserved(cache, err) != 0)
+        goto out;
     result = cache->eviction.ops->check(&cache->eviction, err);
     if (result == 0 && cache->memory.ops->check)
         result = cache->memory.ops->check(&cache->memory, err);

@@ -1,9 +1,7 @@
 #include "sim/cache/cache.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
-#include "sim/cache/store.h"
 #include "sim/cache/walk.h"
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
@@ -26,7 +24,7 @@ struct cache *cache_open(const struct workload *workload, const struct cache_set
     cache->nodes = mem_array(workload->node_count, sizeof *cache->nodes);
     if (memory->ops->next_in_place)
         cache->kin = mem_array(workload->node_count, sizeof *cache->kin);
-    cache->pinned_node = NODE_ROOT;
+    cache->kv_pins = mem_array(workload->node_count, sizeof *cache->kv_pins);
     return cache;
 }
 
@@ -62,6 +60,7 @@ void cache_close(struct cache *cache)
     free(cache->memory.state);
     free(cache->nodes);
     free(cache->kin);
+    free(cache->kv_pins);
     free(cache->forked);
     free(cache->snapshots);
     free(cache->stream_newest);
@@ -70,34 +69,6 @@ void cache_close(struct cache *cache)
     marks_close(&cache->with_snapshots);
     paths_close(cache->paths);
     free(cache);
-}
-
-/* Drops what is over its time; it counts as evicted, though memory may not be short. */
-static void drop_expired(struct cache *cache)
-{
-    struct eviction *eviction = &cache->eviction;
-    uint64_t snapshots = cache->live_snapshots;
-    holding_id holding = HOLDING_NONE;
-    while ((holding = eviction->ops->expired(eviction)) != HOLDING_NONE) {
-        assert(holding_droppable(cache, holding, PART_ANY));
-        if (holding_is_kv(cache, holding))
-            store_drop_kv(cache, holding, UINT64_MAX, 0);
-        else
-            store_drop_snapshot(cache, holding_snapshot_id(cache, holding));
-        cache->counters.drops++;
-    }
-    cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
-}
-
-void cache_begin(struct cache *cache, const struct context *context)
-{
-    walk_begin(cache);
-    if (cache->eviction.ops->begin)
-        cache->eviction.ops->begin(&cache->eviction, context);
-    if (cache->memory.ops->begin)
-        cache->memory.ops->begin(&cache->memory, context->arrival);
-    if (cache->eviction.ops->expired)
-        drop_expired(cache);
 }
 
 uint32_t holding_position(const struct cache *cache, holding_id holding)
@@ -156,21 +127,4 @@ struct cache_stranded cache_count_stranded(const struct cache *cache)
     free(needed);
     return (struct cache_stranded){.kv_bytes = kv_tokens * cache->memory.kv_bytes_per_token,
                                    .snapshot_bytes = snapshots * cache->memory.snapshot_bytes};
-}
-
-bool cache_add_live_state(struct cache *cache)
-{
-    struct memory_need need = {.live_states = 1};
-    struct memory_shortage shortage;
-    if (cache->memory.ops->falls_short(&cache->memory, need, &shortage))
-        return false;
-    cache->memory.ops->live_add(&cache->memory);
-    cache->live_states++;
-    return true;
-}
-
-void cache_drop_live_state(struct cache *cache)
-{
-    cache->memory.ops->live_drop(&cache->memory);
-    cache->live_states--;
 }

@@ -22,7 +22,19 @@
  *     and that snapshot. If that does not fit even into an empty memory, the request runs uncached.
  *     Of its other snapshots, the deepest that fit are taken.
  *   - While room is made, nothing on its path up to the hit, and no snapshot that it would renew,
- *     is dropped. */
+ *     is dropped.
+ *
+ * A running request is a transaction; any number may run at once:
+ *
+ *     start ----> reserve ----> commit ----> end        reserve and commit once for each chunk of
+ *     looks up,   makes room,   stores, and  lets go    a prefill; abort in place of any of them
+ *     pins hit    and keeps it  pins it                 gives back what is held
+ *
+ *   - Pins are counted: what two requests pin is free when both have let go. Of KV, [0, p) of a
+ * path is pinned; KV beyond p may go.
+ *   - What is reserved is nobody else's room, and is seen by nobody before it is committed.
+ *   - The cache counts *moments*: one passes each time it turns to another request than before. All
+ *     ages are by moment. In the replay engine that is one for each request. */
 #ifndef SNAPSIM_CACHE_H
 #define SNAPSIM_CACHE_H
 
@@ -52,7 +64,8 @@ struct snapshot {
     uint32_t next;     /* 1 + the next shallower snapshot on this node, or 0; also the free list */
     uint32_t deeper;   /* 1 + the next deeper snapshot on this node, or 0 */
     uint32_t stream;   /* 1 + the stream whose newer snapshot replaces this one, or 0 */
-    bool pinned, live;
+    uint16_t pins;     /* of running requests */
+    bool live;
 };
 
 struct cache_settings {
@@ -114,8 +127,12 @@ struct cache {
     bool *forked;    /* by node: a request left the path at its end; NULL unless asked for */
     struct kin *kin; /* by node; NULL unless places are emptied (memory.h) */
 
-    node_id pinned_node; /* KV up to pinned_position on the path to it may not go */
-    uint32_t pinned_position;
+    struct running *running;       /* the last that started of those that are not over, or NULL */
+    struct running *oldest;        /* the first of them */
+    const struct running *current; /* to which the cache turned last */
+    uint32_t moments;              /* that have passed, the present one included */
+    uint32_t *kv_pins;             /* by node: pins of KV that end on it (struct kv_pin) */
+    struct memory_need reserved;   /* by all running requests */
 
     uint32_t *stream_newest; /* by stream: 1 + its newest replaceable snapshot, or 0 */
     uint32_t *path;          /* scratch: nodes or holdings of the current request, deepest first */
@@ -144,6 +161,35 @@ struct lookup {
     bool forks; /* what is stored goes on at match_tokens in another direction */
 };
 
+/* KV [0, position) of the path to a node, on which that position lies, may not go. */
+struct kv_pin {
+    node_id node; /* the root: nothing is pinned */
+    uint32_t position;
+};
+
+/* A request between start and end. Owned by the caller, who reads context and found; the rest is
+ * the cache's. It must stay where it is while it runs, and its context's request be valid. */
+struct running {
+    struct context context;
+    struct lookup found;
+
+    struct running *next, *previous; /* of those that run */
+    uint32_t started;                /* at which moment */
+    uint32_t used_at;                /* when its KV was made young last, as cache->moments */
+    node_id match_node;              /* down to here */
+    struct kv_pin stands_on;         /* its hit, and then what it has committed */
+    struct kv_pin reserves_on;       /* while it has a reservation */
+    uint32_t *renewed;               /* snapshots that the reservation pins, to be renewed */
+    size_t renewed_count, renewed_capacity;
+    struct memory_need reserved;
+    bool has_reservation;
+    struct wanted_position *wanted; /* of the reservation */
+    size_t wanted_count, wanted_capacity;
+    uint32_t kv_end;               /* of the reservation */
+    uint32_t newest, wants_newest; /* place of the stream's newest snapshot: committed, reserved */
+    uint32_t live_states;
+};
+
 /* memory comes opened, and is closed with the cache. */
 struct cache *cache_open(const struct workload *workload, const struct cache_settings *settings,
                          const struct memory *memory);
@@ -155,21 +201,42 @@ int cache_set_eviction(struct cache *cache, const struct eviction_ops *ops, void
                        const struct run_facts *facts, const struct future *future,
                        struct err *err) MUST_CHECK;
 
-/* Takes room for the live state of a request that starts; false if there is none. */
-bool cache_add_live_state(struct cache *cache);
-void cache_drop_live_state(struct cache *cache);
+/* Takes room for one more live state of a request, dropping what may go; false if there is none.
+ * The owner need not have started; end and abort give back all that it has. */
+bool cache_add_live_state(struct cache *cache, struct running *owner) MUST_CHECK;
+void cache_drop_live_states(struct cache *cache, struct running *owner);
 
-/* A request comes. What the eviction policy says is over its time leaves. */
-void cache_begin(struct cache *cache, const struct context *context);
+/* A request comes: what is over its time leaves, then the request is looked up, and what it finds
+ * is pinned. */
+void cache_start(struct cache *cache, struct running *running, const struct context *context);
 
-/* Finds the hit of a prompt and tells the eviction policy what it uses. */
-struct lookup cache_lookup(struct cache *cache, const struct request *request);
+/* Makes room for KV of the request's path up to kv_end, and for snapshots at the wanted positions:
+ * settled, above the hit and what was committed before, up to kv_end. Those that are there already
+ * are pinned and will be renewed. False if there is no room, even when all has left that may:
+ * nothing is reserved then. */
+bool cache_reserve(struct cache *cache, struct running *running, uint32_t kv_end,
+                   const struct positions *wanted) MUST_CHECK;
 
-/* Stores what a request computed. wanted holds settled positions above the hit. */
-void cache_admit(struct cache *cache, const struct request *request, const struct lookup *lookup,
-                 const struct positions *wanted);
+/* Stores what was reserved. Until the request is over its KV up to kv_end stays, snapshot or not.
+ * False if what other requests did meanwhile has made the need larger than the room: the
+ * reservation is given back. */
+bool cache_commit(struct cache *cache, struct running *running) MUST_CHECK;
 
-/* For policies. */
+/* The request is over. end: it has no reservation. abort: what it has reserved is given back. */
+void cache_end(struct cache *cache, struct running *running);
+void cache_abort(struct cache *cache, struct running *running);
+
+/* For the replay engine, in one: of what is wanted as much as fits into an empty memory is
+ * reserved and committed, KV as the rules above say; then the request ends. Counts a request that
+ * found no room as uncached. */
+void cache_admit(struct cache *cache, struct running *running, const struct positions *wanted);
+
+/* For policies: ages are by this. */
+static inline uint32_t cache_moment(const struct cache *cache)
+{
+    return cache->moments - 1;
+}
+
 static inline holding_id snapshot_holding(const struct cache *cache, uint32_t snapshot)
 {
     return cache->workload->node_count + snapshot;
@@ -201,6 +268,9 @@ static inline bool snapshot_ends_path(const struct cache *cache, uint32_t snapsh
            cache->nodes[cache->snapshots[snapshot].node].children == 0;
 }
 
+/* Up to where the KV of a node is pinned by running requests; 0 if nothing of it is. */
+uint32_t cache_pinned_to(const struct cache *cache, node_id node);
+
 /* Whether it exists, may go now, and helps when `wanted` is short:
  *     PART_ANY       a snapshot that is not pinned, or KV at the end of its path that is not pinned
  *                    altogether
@@ -211,7 +281,7 @@ static inline bool holding_droppable(const struct cache *cache, holding_id holdi
 {
     if (!holding_is_kv(cache, holding)) {
         const struct snapshot *snapshot = holding_snapshot(cache, holding);
-        if (!snapshot->live || snapshot->pinned)
+        if (!snapshot->live || snapshot->pins > 0)
             return false;
         return wanted != PART_KV ||
                (!cache->kv_is_holding &&
@@ -220,8 +290,8 @@ static inline bool holding_droppable(const struct cache *cache, holding_id holdi
     const struct cache_node *node = &cache->nodes[holding];
     if (node->resident == 0 || node->children > 0 || wanted == PART_SNAPSHOT)
         return false;
-    return holding != cache->pinned_node ||
-           holding_position(cache, holding) > cache->pinned_position;
+    return cache->kv_pins[holding] == 0 ||
+           holding_position(cache, holding) > cache_pinned_to(cache, holding);
 }
 
 /* The deepest snapshot of a node at or below a position: 1 + its number, or 0. */

@@ -1,5 +1,6 @@
 #include <assert.h>
 
+#include "sim/cache/lookup.h"
 #include "sim/cache/store.h"
 #include "sim/cache/walk.h"
 #include "sim/core/mem.h"
@@ -45,8 +46,7 @@ static void cut_match(struct cache *cache, uint32_t limit, struct lookup *found)
                           : walk_to_position(cache, found->match_node, hit, &passed);
 }
 
-/* Tells the policy of the KV on the path, deeper first. */
-static void use_kv(struct cache *cache, node_id node)
+void lookup_use_kv(struct cache *cache, node_id node)
 {
     struct eviction *eviction = &cache->eviction;
     if (eviction->ops->path_used) {
@@ -91,14 +91,14 @@ static void tell_policy(struct cache *cache, const struct lookup *found)
 {
     struct eviction *eviction = &cache->eviction;
     if (cache->kv_is_holding)
-        use_kv(cache, found->match_node);
+        lookup_use_kv(cache, found->match_node);
     if (eviction->refreshes_path && cache->settings.recurrent)
         use_path_snapshots(cache, found->match_node, found->match_tokens);
     if (found->snapshot != SNAPSHOT_NONE && (!eviction->refreshes_path || eviction->consumed_last))
         eviction->ops->used(eviction, snapshot_holding(cache, found->snapshot));
 }
 
-struct lookup cache_lookup(struct cache *cache, const struct request *request)
+struct lookup lookup_find(struct cache *cache, const struct request *request)
 {
     const struct node *nodes = cache->workload->nodes;
     struct lookup found = {.snapshot = SNAPSHOT_NONE, .hit_node = NODE_ROOT};

@@ -91,9 +91,7 @@ static void shrink(struct cache *cache, node_id node, uint32_t start, uint32_t r
         cache->eviction.ops->shrunk(&cache->eviction, node);
 }
 
-/* Cuts KV back to what the snapshots on a path need, and known forks may, from this node upwards.
- */
-static void drop_orphans(struct cache *cache, node_id node)
+void store_drop_orphans(struct cache *cache, node_id node)
 {
     if (cache->kv_is_holding && !cache->settings.keep_only_for_fork)
         return;
@@ -105,6 +103,8 @@ static void drop_orphans(struct cache *cache, node_id node)
         uint32_t start = workload_node_start(cache->workload, node);
         uint32_t link = cache->nodes[node].snapshots;
         uint32_t needed = link != 0 ? cache->snapshots[link - 1].position - start : 0;
+        if (cache->kv_pins[node] > 0 && cache_pinned_to(cache, node) - start > needed)
+            needed = cache_pinned_to(cache, node) - start;
         if (needed == resident || (cache->forked && cache->forked[node]))
             return;
         shrink(cache, node, start, needed);
@@ -142,8 +142,8 @@ void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t d
     uint32_t start = workload_node_start(cache->workload, node);
     uint32_t end = start + cache->nodes[node].resident;
     uint32_t floor = down_to > start ? down_to : start;
-    if (node == cache->pinned_node && cache->pinned_position > floor)
-        floor = cache->pinned_position;
+    if (cache->kv_pins[node] > 0 && cache_pinned_to(cache, node) > floor)
+        floor = cache_pinned_to(cache, node);
     assert(cache->kv_is_holding && floor < end && pages > 0);
     uint32_t deepest = cache->settings.dual_index ? 0 : cache->nodes[node].snapshots;
     if (deepest != 0 && cache->snapshots[deepest - 1].position == end) {
@@ -153,7 +153,7 @@ void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t d
     if (deepest != 0 && cache->snapshots[deepest - 1].position > floor)
         floor = cache->snapshots[deepest - 1].position;
     shrink(cache, node, start, pages_back(cache, end, pages, floor) - start);
-    drop_orphans(cache, node);
+    store_drop_orphans(cache, node);
 }
 
 void store_drop_pages(struct cache *cache, node_id node, uint64_t pages)
@@ -173,7 +173,7 @@ void store_drop_pages(struct cache *cache, node_id node, uint64_t pages)
         return;
     uint32_t start = workload_node_start(cache->workload, node);
     cut(cache, node, pages_back(cache, start + cache->nodes[node].resident, pages, start));
-    drop_orphans(cache, node);
+    store_drop_orphans(cache, node);
 }
 
 void store_use_path(struct cache *cache, node_id node)
@@ -261,12 +261,15 @@ uint32_t store_snapshot(struct cache *cache, node_id node, const struct wanted_p
 void store_drop_snapshot(struct cache *cache, uint32_t snapshot)
 {
     struct snapshot *gone = &cache->snapshots[snapshot];
-    assert(gone->live && !gone->pinned);
+    assert(gone->live && gone->pins == 0);
     node_id node = gone->node;
     link_snapshot(cache, node, gone->deeper, gone->next);
     if (gone->next != 0)
         cache->snapshots[gone->next - 1].deeper = gone->deeper;
     mark_snapshots(cache, node);
+    if (gone->stream > 0 && cache->stream_newest &&
+        cache->stream_newest[gone->stream - 1] == snapshot + 1)
+        cache->stream_newest[gone->stream - 1] = 0; /* the number will be another snapshot's */
     gone->live = false;
     gone->stream = 0;
     gone->next = cache->snapshot_free;
@@ -275,6 +278,6 @@ void store_drop_snapshot(struct cache *cache, uint32_t snapshot)
     cache->live_snapshots--;
 #endif
     cache->memory.ops->snapshot_drop(&cache->memory, snapshot);
-    drop_orphans(cache, node);
+    store_drop_orphans(cache, node);
     cache->eviction.ops->gone(&cache->eviction, snapshot_holding(cache, snapshot));
 }

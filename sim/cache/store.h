@@ -14,6 +14,10 @@ void store_kv(struct cache *cache, node_id node, uint32_t position);
  * that may be room enough. (So what is dropped does not depend on where nodes end.) */
 void store_drop_kv(struct cache *cache, node_id node, uint64_t pages, uint32_t down_to);
 
+/* Cuts KV back to what snapshots and pins on a path need, and known forks may, from this node
+ * upwards. Does nothing where orphans are kept. */
+void store_drop_orphans(struct cache *cache, node_id node);
+
 /* Drops all KV from some pages before a node's end on, with all that needs it. */
 void store_drop_pages(struct cache *cache, node_id node, uint64_t pages);
 

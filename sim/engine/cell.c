@@ -35,7 +35,7 @@ static int add_live_states(struct cell *cell, struct err *err)
 {
     uint64_t slots = cell->setup->config.slots_per_request;
     for (uint64_t i = 0; i < slots; i++)
-        if (!cache_add_live_state(cell->cache))
+        if (!cache_add_live_state(cell->cache, &cell->server))
             return err_set(err,
                            "slots-per-request: of %" PRIu64 " live states, only %" PRIu64
                            " fit into the capacity",

@@ -12,6 +12,7 @@ struct cell {
     const struct schedule *schedule;
     struct future future; /* for offline plug-ins */
     struct cache *cache;
+    struct running server; /* owns the live states of the one request that runs at a time */
     struct placement_set placements;
     struct positions positions; /* scratch: what the placements ask for */
 };

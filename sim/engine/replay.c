@@ -12,18 +12,17 @@ static struct request_result replay_one(struct cell *cell, uint32_t arrival)
     const struct context context = cell_context(cell, arrival);
     struct cache *cache = cell->cache;
     uint64_t taken = cache->counters.snapshots_taken;
-    cache_begin(cache, &context);
-    struct lookup found = cache_lookup(cache, context.request);
-    cell_plan(cell, &context, &found);
-    cache_admit(cache, context.request, &found, &cell->positions);
-    return account_request(cell, arrival, &found, taken);
+    struct running running = {0};
+    cache_start(cache, &running, &context);
+    cell_plan(cell, &context, &running.found);
+    cache_admit(cache, &running, &cell->positions);
+    return account_request(cell, arrival, &running.found, taken);
 }
 
 /* What the run says of itself, beside its sums. */
 static void finish(struct result *result, struct cell *cell, const struct means *means)
 {
-    while (cell->cache->live_states > 0)
-        cache_drop_live_state(cell->cache);
+    cache_drop_live_states(cell->cache, &cell->server);
     const struct memory *memory = &cell->cache->memory;
     config_copy(&result->config, &cell->setup->config);
     free(result->config.arrival);
