@@ -31,10 +31,8 @@ pid=$!
 sleep 0.1
 kill -9 $pid 2>/dev/null || true
 wait $pid 2>/dev/null || true
-if [ -e torn.jsonl.journal ]; then
-    printf '5 0x0123' >>torn.jsonl.journal
-    "$SNAPSIM" sweep sweep.json --output torn.jsonl --resume
-fi
+[ ! -e torn.jsonl.journal ] || printf '5 0x0123' >>torn.jsonl.journal
+[ -e torn.jsonl ] || "$SNAPSIM" sweep sweep.json --output torn.jsonl --resume
 cmp torn.jsonl whole.jsonl
 # a crash within the first line leaves nothing to go on with, and is no other sweep either
 for start in '' 'snapsim-jour' 'snapsim-journal 1 0x'; do
