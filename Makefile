@@ -80,7 +80,7 @@ $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz_%.o $(LIBRARY)
 	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 $(BUILD)/tests/test_results $(BUILD)/tests/test_compare: $(addprefix $(BUILD)/tools/snapsim/,results.o columns.o axis.o pivot.o \
-	where.o compare.o plugin_text.o replay_file.o html.o)
+	where.o compare.o compare_keys.o plugin_text.o replay_file.o html.o)
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(HELP_OBJECTS) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARY) -lcheck -lsubunit -lrt $(LDLIBS)

@@ -39,8 +39,10 @@ static void add_key(struct results *results, enum results_part part, const struc
 {
     const char *name = json_key(value);
     for (size_t i = 0; i < results->key_count; i++)
-        if (results->keys[i].part == part && strcmp(results->keys[i].name, name) == 0)
+        if (results->keys[i].part == part && strcmp(results->keys[i].name, name) == 0) {
+            results->keys[i].is_number |= json_is_number(value);
             return;
+        }
     results->keys = mem_grow(results->keys, &results->key_capacity, results->key_count + 1,
                              sizeof *results->keys);
     results->keys[results->key_count++] = (struct results_key){
