@@ -125,12 +125,12 @@ bless: $(PROGRAM) ## accept changed golden numbers; then read git diff
 fuzz: $(FUZZ_PROGRAMS) ## fuzz every parser (CC=clang VARIANT=fuzz SECONDS=n each)
 	@for f in $(FUZZ_PROGRAMS); do \
 		mkdir -p $(BUILD)/found/$$(basename $$f) && \
-		$$f -max_total_time=$(SECONDS) -print_final_stats=1 $(BUILD)/found/$$(basename $$f) \
+		$$f -max_total_time=$(SECONDS) -malloc_limit_mb=4096 -print_final_stats=1 $(BUILD)/found/$$(basename $$f) \
 			tests/fuzz_corpus/$$(basename $$f | sed s/fuzz_//) || exit 1; done
 
 fuzz-replay: $(FUZZ_PROGRAMS) ## run every fuzz target over its corpus, once
 	@for f in $(FUZZ_PROGRAMS); do \
-		$$f -runs=0 tests/fuzz_corpus/$$(basename $$f | sed s/fuzz_//) || exit 1; done
+		$$f -runs=0 -malloc_limit_mb=4096 tests/fuzz_corpus/$$(basename $$f | sed s/fuzz_//) || exit 1; done
 
 clean: ## remove everything that was built
 	rm -rf build

@@ -297,7 +297,7 @@ void model_to_json(const struct model *model, struct json *parent)
 
 int model_load(struct model *out, const char *name_or_path, struct err *err)
 {
-    if (strchr(name_or_path, '/') || strstr(name_or_path, ".json"))
+    if (text_names_file(name_or_path))
         return model_read_file(out, name_or_path, err);
     const struct model *preset = presets_find(name_or_path, err);
     if (preset == NULL)

@@ -334,7 +334,7 @@ int cmd_advise(int argc, char **argv)
     struct err err;
     uint64_t counts[3] = {0};
     bool as_json = false;
-    int status = EXIT_GOOD;
+    int status = EXIT_GOOD, result = 0;
     if (options_parse(&options, argc, argv, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (options.help)
@@ -342,8 +342,10 @@ int cmd_advise(int argc, char **argv)
     else if (options_parse_count(threads, "-j", 1024, &counts[0], &err) != 0 ||
              options_parse_count(most, "--tries", 1000000, &counts[1], &err) != 0 ||
              options_parse_count(show, "--show", FINALISTS_MAX, &counts[2], &err) != 0 ||
-             options_parse_json(format, &as_json, &err) != 0 || settings_check(&config, &err) != 0)
+             options_parse_json(format, &as_json, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
+    else if ((result = settings_check(&config, &err)) != 0)
+        status = say(failed_status(result), "%s", err.text);
     else {
         const struct subject subject = {trace, trace_format, &config};
         status = advise_and_print(&subject, as_json, (size_t)counts[0], (size_t)counts[1],

@@ -119,13 +119,13 @@ int cmd_reuse(int argc, char **argv)
     struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
     struct err err;
     struct load load = {0};
-    int status = EXIT_GOOD;
+    int status = EXIT_GOOD, result = 0;
     if (options_parse(&options, argc, argv, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (options.help)
         help(table);
-    else if (settings_check(&config, &err) != 0)
-        status = say(EXIT_USAGE, "%s", err.text);
+    else if ((result = settings_check(&config, &err)) != 0)
+        status = say(failed_status(result), "%s", err.text);
     else if (load_open(&load, trace, trace_format, &config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else

@@ -46,7 +46,8 @@ static void help(const struct flag *flags)
 /* What a result says of its trace, beside the config. */
 struct origin {
     char sha256[65];
-    char *generated; /* the name of the load, if it was generated; owned */
+    char *generated;  /* the name of the load, if it was generated; owned */
+    struct err fault; /* what is wrong with the settings of the file alone; "" if nothing is */
 };
 
 /* A model's name may be that of a file, which may have changed since the result was made. */
@@ -89,10 +90,23 @@ static int read_config(struct config *config, const char *path, struct origin *o
     if (name && synth_is_name(name))
         origin->generated = mem_strdup(name);
     int result = config_read(config, &document, inner ? inner : top, err);
+    if (result == 0 && settings_check(config, &origin->fault) == 0)
+        origin->fault.text[0] = '\0';
     if (result == 0 && inner)
         result = check_model(config, json_get(top, "model"), path, err);
     json_close_document(&document);
     return result;
+}
+
+/* What is wrong with the file that --config names is no matter of the command line, unless that
+ * has put something else in its place. */
+static int check_settings(const struct config *config, const struct run_flags *flags,
+                          const struct origin *origin, struct err *err)
+{
+    int result = settings_check(config, err);
+    if (result == 0 || strcmp(err->text, origin->fault.text) != 0)
+        return result;
+    return err_set(err, "%.300s: %.700s", flags->config_path, origin->fault.text);
 }
 
 static void add_timeline_row(struct text *out, const struct request_result *one)
@@ -269,9 +283,9 @@ int cmd_run(int argc, char **argv)
     const char *trace = NULL;
     struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
     struct err err;
-    struct origin origin = {"", NULL};
+    struct origin origin = {.sha256 = ""};
     struct load load = {0};
-    int status = parse(&options, &flags, argc, argv, &origin, &err);
+    int status = parse(&options, &flags, argc, argv, &origin, &err), result = 0;
     if (trace == NULL)
         trace = origin.generated;
     if (status != EXIT_GOOD)
@@ -282,9 +296,10 @@ int cmd_run(int argc, char **argv)
         status =
             say(EXIT_USAGE, "--per-request and --timeline: two files were expected, found '%s'",
                 flags.timeline);
-    else if (options_parse_choice(format, "--format", formats, &flags.format, &err) != 0 ||
-             settings_check(&config, &err) != 0)
+    else if (options_parse_choice(format, "--format", formats, &flags.format, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
+    else if ((result = check_settings(&config, &flags, &origin, &err)) != 0)
+        status = say(failed_status(result), "%s", err.text);
     else if (load_open(&load, trace, flags.trace_format, &config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else if (origin.sha256[0] && strcmp(origin.sha256, load.workload->sha256) != 0)

@@ -480,8 +480,10 @@ static void add_setting(const struct column *column, const struct results_row *r
 {
     struct text value = {0};
     column_text(column, row, &value);
-    if (value.length > 0)
-        text_printf(out, "%s%s=%s", out->length > start ? " " : "", column->name, value.data);
+    if (value.length > 0) {
+        text_printf(out, "%s%s=", out->length > start ? " " : "", column->name);
+        text_add_visible(out, value.data, value.length, "");
+    }
     text_close(&value);
 }
 
@@ -512,5 +514,6 @@ void compare_name(const struct compare *compare, const struct compare_cell *cell
         return;
     const struct json *trace = row->part[RESULTS_TRACE];
     const char *name = trace ? json_string(json_get(trace, "name")) : NULL;
-    text_printf(out, "%s", name ? name : "the only cell");
+    name = name ? name : "the only cell";
+    text_add_visible(out, name, strlen(name), "");
 }

@@ -125,8 +125,14 @@ static int read_document(struct results *results, struct trace_lines *lines, str
     struct json_document document;
     int result = -1;
     int64_t got = 0;
-    while ((got = lines_read(lines, chunk, sizeof chunk, err)) > 0)
+    while ((got = lines_read(lines, chunk, sizeof chunk, err)) > 0) {
         text_add(&source, chunk, (size_t)got);
+        if (source.length > LINES_LENGTH_MAX) {
+            err_set(err, "%.900s: expected a result of at most 64 MiB, found a longer one",
+                    results->path);
+            goto out;
+        }
+    }
     if (got < 0)
         goto out;
     result = json_open_text(&document, results->path, source.data, err);

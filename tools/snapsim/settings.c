@@ -37,7 +37,9 @@ int settings_check(const struct config *config, struct err *err)
         check_plugin(snapsim_plugins.evictions, "eviction", config->eviction, err) != 0 ||
         check_plugin(snapsim_plugins.memories, "memory", config->memory, err) != 0 ||
         config_parse_page_tokens(config->page_tokens, &page_tokens, &pages_are_blocks, err) != 0 ||
-        arrival_check(config->arrival, err) != 0 || model_load(&model, config->model, err) != 0)
-        return -1;
-    return model_sizes(&model, &config->sharding, &sizes, err);
+        arrival_check(config->arrival, err) != 0)
+        return USAGE_ERROR;
+    if (model_load(&model, config->model, err) != 0)
+        return text_names_file(config->model) ? -1 : USAGE_ERROR;
+    return usage_error(model_sizes(&model, &config->sharding, &sizes, err));
 }
