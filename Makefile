@@ -83,7 +83,7 @@ $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz_%.o $(LIBRARY)
 	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 $(BUILD)/tests/test_results $(BUILD)/tests/test_compare: $(addprefix $(BUILD)/tools/snapsim/,results.o columns.o axis.o pivot.o \
-	where.o compare.o plugin_text.o replay_file.o html.o)
+	where.o compare.o compare_keys.o plugin_text.o replay_file.o html.o)
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(HELP_OBJECTS) $(LIBRARY)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARY) -lcheck -lsubunit -lrt $(LDLIBS)
@@ -128,12 +128,12 @@ bless: $(PROGRAM) ## accept changed golden numbers; then read git diff
 fuzz: $(FUZZ_PROGRAMS) ## fuzz every parser (CC=clang VARIANT=fuzz SECONDS=n each)
 	@for f in $(FUZZ_PROGRAMS); do \
 		mkdir -p $(BUILD)/found/$$(basename $$f) && \
-		$$f -max_total_time=$(SECONDS) -print_final_stats=1 $(BUILD)/found/$$(basename $$f) \
+		$$f -max_total_time=$(SECONDS) -malloc_limit_mb=4096 -print_final_stats=1 $(BUILD)/found/$$(basename $$f) \
 			tests/fuzz_corpus/$$(basename $$f | sed s/fuzz_//) || exit 1; done
 
 fuzz-replay: $(FUZZ_PROGRAMS) ## run every fuzz target over its corpus, once
 	@for f in $(FUZZ_PROGRAMS); do \
-		$$f -runs=0 tests/fuzz_corpus/$$(basename $$f | sed s/fuzz_//) || exit 1; done
+		$$f -runs=0 -malloc_limit_mb=4096 tests/fuzz_corpus/$$(basename $$f | sed s/fuzz_//) || exit 1; done
 
 clean: ## remove everything that was built
 	rm -rf build

@@ -8,7 +8,8 @@
 #include "tests/inputs.h"
 #include "tests/result_lines.h"
 #include "tests/suite.h"
-#include "tools/snapsim/compare.h"
+#include "tools/snapsim/compare_keys.h"
+#include "tools/snapsim/snapsim.h"
 
 static const struct {
     const char *tolerance; /* NULL: none */
@@ -98,6 +99,33 @@ static void open_compare(struct compare *compare, const char *base, const char *
     ck_assert_msg(result == 0, "%s", err.text);
 }
 
+/* The status and the message with which it is refused. */
+static void refused(const char *base, const char *now, const char *tolerance, const char *only,
+                    int status, const char *message)
+{
+    struct compare compare;
+    struct files files;
+    struct err err = {""};
+    const char *words[] = {tolerance};
+    struct words list = {.items = words, .count = tolerance != NULL};
+    write_files(&files, base, now);
+    struct compare_request request = {
+        .base = files.base, .now = files.now, .tolerances = &list, .only = only};
+    int result = compare_open(&compare, &request, &err);
+    compare_close(&compare);
+    unlink(files.base);
+    unlink(files.now);
+    struct text expected = {0};
+    const char *rest = message + strcspn(message, "@");
+    text_add(&expected, message, (size_t)(rest - message));
+    if (*rest)
+        text_printf(&expected, "%s%s", rest[1] == 'B' ? files.base : files.now, rest + 2);
+    ck_assert_int_eq(result, status);
+    ck_assert_msg(strstr(err.text, expected.data) != NULL, "'%s', not '%s'", err.text,
+                  expected.data);
+    text_close(&expected);
+}
+
 static size_t differences(const char *base, const char *now, const char *tolerance,
                           const char *only)
 {
@@ -152,6 +180,100 @@ START_TEST(compares_programs)
         differences(PLAIN("", ",'digest':'0x1'"), PLAIN("", ",'digest':'0x2'"), NULL, NULL), 1);
     ck_assert_uint_eq(
         differences(PLAIN("", ",'digest':'0x1'"), PLAIN("", ",'digest':'0x2'"), "all=0", NULL), 0);
+    ck_assert_uint_eq(differences(PLAIN("", ",'digest':'0x1'"), PLAIN("", ""), NULL, NULL), 1);
+    ck_assert_uint_eq(differences(PLAIN("", ""), PLAIN("", ",'digest':'0x1'"), NULL, NULL), 0);
+}
+END_TEST
+
+/* A line with these members of `result`, and nothing else that could be compared. */
+#define BARE(placement, result)                                                                    \
+    "{'schema':1,'config':{'placement':'" placement "'},'result':{" result "}}\n"
+#define RATIO(ratio) BARE("turn", "'hit_ratio':" ratio)
+
+/* A ratio is compared whether it is written or follows from counters: 350 of 500 is 0.7. */
+static const struct {
+    const char *base, *now, *tolerance, *only;
+    size_t differences;
+} ratios[] = {
+    {RATIO("0.91"), RATIO("0.70"), NULL, "hit_ratio", 1},
+    {RATIO("0.91"), RATIO("0.91"), NULL, "hit_ratio", 0},
+    {RATIO("0.91"), RATIO("0.70"), NULL, NULL, 1},
+    {RATIO("0.91"), RATIO("0.91"), NULL, NULL, 0},
+    {RATIO("0.91"), RATIO("0.70"), "hit_ratio=0.2", NULL, 1},
+    {RATIO("0.91"), RATIO("0.70"), "hit_ratio=0.22", NULL, 0},
+    {RATIO("0.91"), RATIO("0.70"), "all=0.2", NULL, 1},
+    {RATIO("0.91"), RATIO("0.70"), "all=0.22", NULL, 0},
+    {RATIO("0.70"), BARE("turn", "'hit_tokens':350,'prompt_tokens':500"), NULL, "hit_ratio", 0},
+    {RATIO("0.71"), BARE("turn", "'hit_tokens':350,'prompt_tokens':500"), NULL, "hit_ratio", 1},
+    {BARE("turn", "'hit_tokens':350,'prompt_tokens':500"), RATIO("0.71"), NULL, "hit_ratio", 1},
+    /* one with half of its counters is as good as one with none of them */
+    {BARE("turn", "'hit_tokens':350,'hit_ratio':0.91"),
+     BARE("turn", "'hit_tokens':350,'hit_ratio':0.70"), NULL, "hit_ratio", 1},
+    {BARE("turn", "'hit_tokens':350,'hit_ratio':0.91"),
+     BARE("turn", "'hit_tokens':350,'hit_ratio':0.70"), NULL, NULL, 1},
+    /* what is written moved, and the counters did not */
+    {BARE("turn", "'hit_tokens':350,'prompt_tokens':500,'hit_ratio':0.7"),
+     BARE("turn", "'hit_tokens':350,'prompt_tokens':500,'hit_ratio':0.6"), NULL, NULL, 1},
+    {BARE("turn", "'hit_tokens':350,'prompt_tokens':500,'hit_ratio':0.7"),
+     BARE("turn", "'hit_tokens':350,'prompt_tokens':500,'hit_ratio':0.6"), NULL, "hit_ratio", 1},
+    /* in one of two cells only */
+    {RATIO("0.91") BARE("none", "'hit_ratio':0.5"), BARE("none", "'hit_ratio':0.5") RATIO("0.70"),
+     NULL, "hit_ratio", 1},
+    /* a number that the first line has as a text is one all the same */
+    {BARE("none", "'x':'-','y':1") BARE("turn", "'x':1,'y':1"),
+     BARE("none", "'x':'-','y':1") BARE("turn", "'x':2,'y':1"), NULL, NULL, 1},
+};
+
+START_TEST(compares_ratios)
+{
+    ck_assert_uint_eq(
+        differences(ratios[_i].base, ratios[_i].now, ratios[_i].tolerance, ratios[_i].only),
+        ratios[_i].differences);
+}
+END_TEST
+
+/* What is asked for and cannot be compared never passes for equal. @B and @N are the two files. */
+#define X(members) BARE("turn", members)
+static const struct {
+    const char *base, *now, *tolerance, *only;
+    int status;
+    const char *message;
+} gates[] = {
+    {X("'x':1"), X("'x':1"), NULL, "hit_ratio", USAGE_ERROR,
+     "@B:1: --only: a number 'hit_ratio' or 'hit_tokens' and 'prompt_tokens' was expected"},
+    {X("'x':1"), RATIO("0.7"), NULL, "hit_ratio", USAGE_ERROR,
+     "@B:1: --only: a number 'hit_ratio'"},
+    {RATIO("0.7"), X("'x':1"), NULL, "hit_ratio", USAGE_ERROR,
+     "@N:1: --only: a number 'hit_ratio'"},
+    {X("'x':1,'y':2"), X("'x':1"), NULL, "x,y", USAGE_ERROR, "@N:1: --only: a number 'y'"},
+    {X("'x':1"), X("'x':1,'y':2"), NULL, "x,y", USAGE_ERROR, "@B:1: --only: a number 'y'"},
+    {X("'x':1,'y':'2'"), X("'x':1,'y':'2'"), NULL, "x,y", USAGE_ERROR, "there is no key 'y'"},
+    {X("'x':null"), X("'x':null"), NULL, NULL, -1, "nothing can be compared"},
+    {RATIO("0.7") BARE("none", "'x':1"), RATIO("0.7") BARE("none", "'x':1"), NULL, "hit_ratio",
+     USAGE_ERROR, "@B:2: --only: a number 'hit_ratio'"},
+    {RATIO("0.7") BARE("none", "'x':1"), BARE("none", "'hit_ratio':1") RATIO("0.7"), NULL,
+     "hit_ratio", USAGE_ERROR, "@B:2: --only: a number 'hit_ratio'"},
+    {RATIO("0.7"), RATIO("0.7"), NULL, "hit_ration", USAGE_ERROR, "did you mean 'hit_ratio'?"},
+    {RATIO("0.7"), RATIO("0.7"), NULL, "", USAGE_ERROR, "--only: a key was expected"},
+    {RATIO("0.7"), RATIO("0.7"), NULL, ",", USAGE_ERROR, "--only: a key was expected"},
+    {RATIO("0.7"), RATIO("0.7"), NULL, "placement", USAGE_ERROR, "found 'placement'"},
+    {RATIO("0.7"), RATIO("0.7"), NULL, "capacity", USAGE_ERROR, "found 'capacity'"},
+    {RATIO("0.7"), RATIO("0.7"), NULL, "digest", USAGE_ERROR, "found 'digest'"},
+    {RATIO("0.7"), RATIO("0.7"), "capacity=1GiB", NULL, USAGE_ERROR, "found 'capacity'"},
+    {RATIO("0.7"), RATIO("0.7"), "dual_ratio=1", NULL, USAGE_ERROR,
+     "@B:1: --tolerance: a number 'dual_ratio' or 'dual_tokens' and 'prompt_tokens'"},
+    {X("'x':1,'y':1"), X("'x':1,'y':1"), "y=1", "x", USAGE_ERROR, "--only leaves it out"},
+    {X("'x':1"), X("'x':1,'y':1"), "y=1", NULL, USAGE_ERROR, "@B:1: --tolerance: a number 'y'"},
+    {X(""), X(""), NULL, NULL, -1, "nothing can be compared"},
+    {X("'x':1"), X("'y':1") BARE("none", ""), "z=1", NULL, USAGE_ERROR, "there is no key 'z'"},
+    {X("'x':1"), "", NULL, NULL, -1, "there are no results in it"},
+    {"", X("'x':1"), NULL, "x", -1, "there are no results in it"},
+};
+
+START_TEST(refuses_to_pass)
+{
+    refused(gates[_i].base, gates[_i].now, gates[_i].tolerance, gates[_i].only, gates[_i].status,
+            gates[_i].message);
 }
 END_TEST
 
@@ -236,6 +358,8 @@ int main(void)
     tcase_add_test(tcase, bad_tolerances);
     tcase_add_test(tcase, compares);
     tcase_add_test(tcase, compares_programs);
+    SUITE_LOOP(tcase, compares_ratios, ratios);
+    SUITE_LOOP(tcase, refuses_to_pass, gates);
     tcase_add_test(tcase, knows_later_parameters);
     SUITE_LOOP(tcase, pairs_failed, pairings);
     tcase_add_test(tcase, worst_first);

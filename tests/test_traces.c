@@ -310,6 +310,50 @@ START_TEST(test_damaged_zstd)
 }
 END_TEST
 
+/* A frame of one block as it is, by hand: the magic number, no flags, the window's exponent above
+ * 10 in the upper five bits, then length times 8, 1 for the last block. Such a window is what `zstd
+ * --long=31` writes when it does not know how much will come. */
+static struct text windowed(int window_log, const char *content)
+{
+    struct text frame = {0};
+    unsigned block = (unsigned)strlen(content) << 3 | 1;
+    const unsigned char head[] = {0x28,
+                                  0xb5,
+                                  0x2f,
+                                  0xfd,
+                                  0x00,
+                                  (unsigned char)((window_log - 10) << 3),
+                                  (unsigned char)block,
+                                  (unsigned char)(block >> 8),
+                                  (unsigned char)(block >> 16)};
+    text_add(&frame, (const char *)head, sizeof head);
+    text_add(&frame, content, strlen(content));
+    return frame;
+}
+
+START_TEST(test_windows)
+{
+    char *content = input_unquote(GOOD GOOD GOOD);
+    for (int window_log = 10; window_log <= 31; window_log += 7) {
+        struct text frame = windowed(window_log, content);
+        struct record *record = NULL;
+        struct err err = {""};
+        ck_assert_msg(trace_open_memory("t", frame.data, frame.length, &plain_options, NULL,
+                                        &record, &err) == 0,
+                      "2^%d: %s", window_log, err.text);
+        ck_assert_uint_eq(record->calls->request_count, 3);
+        record_close(record);
+        text_close(&frame);
+    }
+    struct text frame = windowed(32, content);
+    must_fail(frame.data, frame.length, &plain_options,
+              "t:1: expected a zstd window of at most 2 GiB, found a larger one; compress it again "
+              "with --long=31 or less");
+    text_close(&frame);
+    free(content);
+}
+END_TEST
+
 START_TEST(test_damaged_compiled)
 {
     char *content = input_unquote(sample);
@@ -464,6 +508,7 @@ int main(void)
     tcase_add_test(forms, test_all_forms_are_equal);
     tcase_add_test(forms, test_written_conversations_read_back);
     tcase_add_test(forms, test_damaged_zstd);
+    tcase_add_test(forms, test_windows);
     tcase_add_test(forms, test_damaged_compiled);
     tcase_add_test(forms, test_longest_line);
     tcase_add_test(forms, test_files_that_are_none);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "sim/core/mem.h"
 #include "sim/core/sha256.h"
@@ -17,6 +18,9 @@
 /* Content is read and unpacked in pieces that fit in the second-level cache, hashed there, and
  * cut into lines there. */
 enum { PIECE = 256 << 10 };
+
+/* Of the window of a zstd frame: what `zstd --long=31` writes, and no more memory than that. */
+enum { WINDOW_LOG_MAX = 31 };
 
 struct trace_lines {
     char *path;
@@ -84,6 +88,22 @@ static size_t read_plain(struct trace_lines *lines, char *bytes, size_t length)
     return got;
 }
 
+/* What unpacking failed with: not always is the data to blame. */
+static void packed_fault(size_t code, struct err *fault)
+{
+    ZSTD_ErrorCode reason = ZSTD_getErrorCode(code);
+    if (reason == ZSTD_error_frameParameter_windowTooLarge)
+        err_set(fault,
+                "expected a zstd window of at most 2 GiB, found a larger one; compress it again "
+                "with --long=%d or less",
+                WINDOW_LOG_MAX);
+    else if (reason == ZSTD_error_memory_allocation)
+        err_set(fault, "not enough memory for the zstd window, which may have 2 GiB; compress it "
+                       "again without --long or --ultra");
+    else
+        err_set(fault, "damaged zstd data: %s", ZSTD_getErrorName(code));
+}
+
 /* The same, unpacking. A fault gets its "path:line: " when it is reported. */
 static size_t read_packed(struct trace_lines *lines, char *bytes, size_t length)
 {
@@ -104,7 +124,7 @@ static size_t read_packed(struct trace_lines *lines, char *bytes, size_t length)
         size_t left = ZSTD_decompressStream(lines->unpack, &out, &in);
         if (ZSTD_isError(left)) {
             lines->ended = true;
-            err_set(&lines->fault, "damaged zstd data: %s", ZSTD_getErrorName(left));
+            packed_fault(left, &lines->fault);
             break;
         }
         lines->packed_used = in.pos;
@@ -129,9 +149,8 @@ static void hash_pending(struct trace_lines *lines)
         return;
     if (lines->hash == NULL) {
         lines->hash = EVP_MD_CTX_new();
-        int opened = lines->hash ? EVP_DigestInit_ex(lines->hash, EVP_sha256(), NULL) : 0;
-        assert(opened == 1 && "fails only without memory");
-        (void)opened;
+        if (lines->hash == NULL || EVP_DigestInit_ex(lines->hash, EVP_sha256(), NULL) != 1)
+            mem_exhausted(0); /* fails for nothing else */
     }
     EVP_DigestUpdate(lines->hash, lines->content + lines->hashed, lines->length - lines->hashed);
     lines->hashed = lines->length;
@@ -170,7 +189,11 @@ static void start(struct trace_lines *lines)
         lines->packed = first;
         lines->packed_length = length;
         lines->unpack = ZSTD_createDStream();
-        assert(lines->unpack && "fails only without memory");
+        if (lines->unpack == NULL)
+            mem_exhausted(0);
+        size_t set = ZSTD_DCtx_setParameter(lines->unpack, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
+        assert(!ZSTD_isError(set) && "a window that the library knows");
+        (void)set;
         refill(lines);
     } else {
         lines->content = first;

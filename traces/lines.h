@@ -1,7 +1,8 @@
 /* lines.h - the lines of a trace, from a file or from memory, plain or compressed by zstd.
  *
  * Which of the two it is, is told by the content, never by the name. Reading streams: memory is
- * bounded by the longest line, which may have LINES_LENGTH_MAX bytes. Several zstd frames one
+ * bounded by the longest line, which may have LINES_LENGTH_MAX bytes, and by the window of zstd,
+ * which has 8 MiB unless a user chose otherwise, and at most 2 GiB. Several zstd frames one
  * after another are one content, as for `zstd -d`. While lines are read, the SHA-256 of the
  * uncompressed content is computed.
  *

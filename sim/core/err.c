@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An error is one line: what it quotes from files and command lines may hold anything. */
+/* An error is one line: what it quotes from files and command lines may hold anything. Control
+ * characters above 127, as UTF-8 writes them, are left to whoever prints (text_add_visible). */
 static void keep_printable(struct err *err)
 {
     for (char *c = err->text; *c; c++)

@@ -13,6 +13,12 @@
 
 #define LARGEST_EXACT 9007199254740992.0 /* 2^53 */
 
+void json_start(void)
+{
+    cJSON_Hooks hooks = {.malloc_fn = mem_alloc, .free_fn = free};
+    cJSON_InitHooks(&hooks);
+}
+
 static const cJSON *item_of(const struct json *value)
 {
     return (const cJSON *)(const void *)value;
@@ -102,17 +108,53 @@ int json_fail(const struct json_document *document, const struct json *value, st
     return err_set(err, "%.300s:%u: %.700s", document->path, line_of(document, value), message);
 }
 
+struct member {
+    const cJSON *item;
+    size_t place;
+};
+
+static int order_members(const void *first, const void *second)
+{
+    const struct member *a = first, *b = second;
+    int order = strcmp(a->item->string, b->item->string);
+    return order != 0 ? order : (a->place > b->place) - (a->place < b->place);
+}
+
+/* The first member of an object whose key has stood there before, or NULL. */
+static const cJSON *find_duplicate(const cJSON *object)
+{
+    struct member *members = NULL;
+    size_t count = 0, capacity = 0, first = SIZE_MAX;
+    const cJSON *found = NULL;
+    for (const cJSON *item = object->child; item; item = item->next) {
+        members = mem_grow(members, &capacity, count + 1, sizeof *members);
+        members[count] = (struct member){.item = item, .place = count};
+        count++;
+    }
+    if (count > 1)
+        qsort(members, count, sizeof *members, order_members);
+    for (size_t i = 1; i < count; i++) {
+        bool is_twice = strcmp(members[i - 1].item->string, members[i].item->string) == 0;
+        if (is_twice && members[i].place < first) {
+            first = members[i].place;
+            found = members[i].item;
+        }
+    }
+    free(members);
+    return found;
+}
+
 /* cJSON keeps both of two equal keys; a reader would see the first, its author meant the second. */
 static int refuse_duplicates(const struct json_document *document, const cJSON *parent,
                              struct err *err)
 {
+    const cJSON *twice = cJSON_IsObject(parent) ? find_duplicate(parent) : NULL;
+    if (twice)
+        return json_fail(document, const_value_of(twice), err, "key '%s' appears twice",
+                         twice->string);
     for (const cJSON *item = parent->child; item; item = item->next) {
         if (cJSON_IsNumber(item) && !isfinite(item->valuedouble))
             return json_fail(document, const_value_of(item), err, "a number is out of range");
-        for (const cJSON *other = item->next; item->string && other; other = other->next)
-            if (strcmp(item->string, other->string) == 0)
-                return json_fail(document, const_value_of(other), err, "key '%s' appears twice",
-                                 item->string);
         if (item->child && refuse_duplicates(document, item, err) != 0)
             return -1;
     }
@@ -149,7 +191,7 @@ int json_open_text(struct json_document *out, const char *name, const char *sour
 int json_open_file(struct json_document *out, const char *path, struct err *err)
 {
     *out = (struct json_document){.path = mem_strdup(path)};
-    if (text_read_file(&out->source, path, err) == 0 && parse(out, err) == 0)
+    if (text_read_input(&out->source, path, JSON_FILE_MIB, err) == 0 && parse(out, err) == 0)
         return 0;
     json_close_document(out);
     return -1;
@@ -316,7 +358,7 @@ void json_print(const struct json *value, bool pretty, struct text *out)
 {
     char *printed = pretty ? cJSON_Print(item_of(value)) : cJSON_PrintUnformatted(item_of(value));
     assert(printed != NULL);
-    text_printf(out, "%s", printed);
+    text_add_visible(out, printed, strlen(printed), "\n\t");
     cJSON_free(printed);
 }
 

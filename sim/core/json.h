@@ -25,6 +25,14 @@ struct json_document {
     struct json *top;
 };
 
+/* Settings, models, sweeps and calibrations are small: a longer file is none of them. */
+#define JSON_FILE_MIB 64
+
+/* Makes the library that reads and writes JSON take its memory from mem.h. For main(), before
+ * anything else. */
+void json_start(void);
+
+/* err: also for a file of more than JSON_FILE_MIB. */
 int json_open_file(struct json_document *out, const char *path, struct err *err) MUST_CHECK;
 int json_open_text(struct json_document *out, const char *name, const char *source,
                    struct err *err) MUST_CHECK;

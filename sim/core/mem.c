@@ -5,13 +5,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The one place under sim/ that prints and ends the program (see err.h). */
+/* The end of the program can come in any call, so what it has to do cannot be handed down. */
+static struct {
+    void (*clean)(void *of);
+    void *of;
+} before_end;
+
+void mem_before_end(void (*clean)(void *of), void *of)
+{
+    before_end.clean = clean;
+    before_end.of = of;
+}
+
+/* The one place under sim/ that prints and ends the program (see err.h). Other threads may be at
+ * work: what they have buffered is not waited for. */
+void mem_exhausted(size_t bytes)
+{
+    if (bytes == 0)
+        fprintf(stderr, "snapsim: out of memory\n");
+    else if (bytes == SIZE_MAX)
+        fprintf(stderr, "snapsim: out of memory: more was asked for than an address can name\n");
+    else
+        fprintf(stderr, "snapsim: out of memory: %zu bytes asked for\n", bytes);
+    if (before_end.clean)
+        before_end.clean(before_end.of);
+    _Exit(EXIT_FAILURE);
+}
+
 static void *checked(void *memory, size_t bytes)
 {
-    if (memory == NULL && bytes > 0) {
-        fprintf(stderr, "snapsim: out of memory: %zu bytes asked for\n", bytes);
-        abort();
-    }
+    if (memory == NULL && bytes > 0)
+        mem_exhausted(bytes);
     return memory;
 }
 

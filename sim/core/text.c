@@ -37,6 +37,44 @@ void text_printf(struct text *text, const char *format, ...)
     va_end(again);
 }
 
+/* The bytes of a character that is no control character, or 0. Control characters are 0 to 31, 127
+ * and 128 to 159: these as two bytes of UTF-8 and, since some terminals take them, as single bytes
+ * that belong to no character. */
+static size_t visible_bytes(const unsigned char *at, size_t left)
+{
+    if (at[0] < 0x80)
+        return at[0] >= ' ' && at[0] != 0x7f;
+    size_t whole = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : at[0] >= 0xc2 ? 2 : 1, there = 1;
+    if (at[0] == 0xc2 && left > 1 && at[1] >= 0x80 && at[1] < 0xa0)
+        return 0;
+    while (there < whole && there < left && (at[there] & 0xc0) == 0x80)
+        there++;
+    if (there == whole && whole > 1)
+        return whole;
+    return at[0] >= 0xa0;
+}
+
+void text_add_visible(struct text *text, const char *bytes, size_t length, const char *kept)
+{
+    const unsigned char *at = (const unsigned char *)bytes;
+    size_t start = 0; /* of what is copied as it is */
+    text_add(text, "", 0);
+    for (size_t i = 0; i < length;) {
+        size_t whole = visible_bytes(at + i, length - i);
+        if (whole == 0 && at[i] != 0 && strchr(kept, at[i]))
+            whole = 1;
+        if (whole == 0) {
+            text_add(text, bytes + start, i - start);
+            i += at[i] == 0xc2; /* its second byte is its number */
+            text_printf(text, "\\u%04x", at[i]);
+            start = i + 1;
+            whole = 1;
+        }
+        i += whole;
+    }
+    text_add(text, bytes + start, length - start);
+}
+
 void text_clear(struct text *text)
 {
     text->length = 0;
@@ -50,7 +88,7 @@ void text_close(struct text *text)
     *text = (struct text){0};
 }
 
-int text_read_file(struct text *text, const char *path, struct err *err)
+static int read_at_most(struct text *text, const char *path, size_t most_mib, struct err *err)
 {
     FILE *file = fopen(path, "rb");
     if (file == NULL)
@@ -58,16 +96,31 @@ int text_read_file(struct text *text, const char *path, struct err *err)
     char chunk[16384];
     size_t got = 0, before = text->length;
     text_add(text, "", 0);
-    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
+    while ((text->length - before) >> 20 < most_mib &&
+           (got = fread(chunk, 1, sizeof chunk, file)) > 0)
         text_add(text, chunk, got);
-    int failed = ferror(file);
-    if (failed) {
-        err_set_errno(err, "read '%s'", path);
+    int result = 0;
+    if (ferror(file))
+        result = err_set_errno(err, "read '%s'", path);
+    else if (got > 0 && fgetc(file) != EOF)
+        result = err_set(err, "%s: expected a file of at most %zu MiB, found a longer one", path,
+                         most_mib);
+    if (result != 0) {
         text->length = before;
         text->data[before] = '\0';
     }
     fclose(file);
-    return failed ? -1 : 0;
+    return result;
+}
+
+int text_read_file(struct text *text, const char *path, struct err *err)
+{
+    return read_at_most(text, path, SIZE_MAX, err);
+}
+
+int text_read_input(struct text *text, const char *path, size_t most_mib, struct err *err)
+{
+    return read_at_most(text, path, most_mib, err);
 }
 
 /* Writes to an open file and closes it. */
@@ -114,6 +167,11 @@ int text_write_file(const char *path, const void *bytes, size_t length, struct e
     if (file == NULL)
         return err_set_errno(err, "open '%s'", path);
     return write_and_close(file, path, bytes, length, err);
+}
+
+bool text_names_file(const char *word)
+{
+    return strchr(word, '/') != NULL || strstr(word, ".json") != NULL;
 }
 
 /* Edits (insertions, deletions, changes) between two short words, by the usual table of rows. */

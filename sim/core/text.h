@@ -14,11 +14,21 @@ struct text {
 
 void text_add(struct text *text, const char *bytes, size_t length);
 void text_printf(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* Appends what may come from a file or a command line for people to read: control characters, with
+ * which a terminal can be told to do things, are written as \u001b is, the form that JSON knows.
+ * kept are those to leave as they are, as "\n\t" for a whole page. */
+void text_add_visible(struct text *text, const char *bytes, size_t length, const char *kept);
+
 void text_clear(struct text *text); /* keeps the memory */
 void text_close(struct text *text); /* frees it */
 
-/* Reads a whole file. On failure says so in err and leaves text as it was. */
+/* Reads a whole file of our own making. On failure says so in err and leaves text as it was. */
 int text_read_file(struct text *text, const char *path, struct err *err) MUST_CHECK;
+
+/* The same for what a user names: not more than a number of MiB, since it may have no end. */
+int text_read_input(struct text *text, const char *path, size_t most_mib,
+                    struct err *err) MUST_CHECK;
 
 /* Writes a file by temporary name and rename, so that a reader sees the old one or all of the new
  * one. On any failure the temporary file is removed and the old file is untouched. What is there
@@ -28,6 +38,9 @@ int text_write_file(const char *path, const void *bytes, size_t length, struct e
 
 /* True if word is one of the words of a text, which spaces divide; letters of either case. */
 bool text_has_word(const char *words, const char *word);
+
+/* Whether a word that may be a built-in name or a path is a path: it has a '/', or ".json". */
+bool text_names_file(const char *word);
 
 /* The name in a table of strings that is nearest to a misspelt one, or NULL if none is near.
  * names(i) returns NULL after the last. */

@@ -87,7 +87,7 @@ static int load_builtin(struct calibration *out, const char *name, enum calib_us
 int calib_load(struct calibration *out, const char *name_or_path, enum calib_use use,
                struct err *err)
 {
-    if (strchr(name_or_path, '/') || strstr(name_or_path, ".json"))
+    if (text_names_file(name_or_path))
         return calib_read_file(out, name_or_path, use, err);
     size_t length = strlen(name_or_path), suffix = strlen(CALIB_MEASURED_SUFFIX);
     if (length > suffix && strcmp(name_or_path + length - suffix, CALIB_MEASURED_SUFFIX) == 0)

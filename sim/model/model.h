@@ -180,9 +180,6 @@ void model_to_json(const struct model *model, struct json *parent);
  * not given, so that the digest of a model stays when a later version knows more about layers. */
 void model_digest(const struct model *model, char hex[SHA256_TEXT]);
 
-/* Whether a name for model_load() is that of a file. */
-bool model_is_file(const char *name_or_path);
-
 /* The model that --model names: a preset, or a file if there is a '/' or a ".json" in it. */
 int model_load(struct model *out, const char *name_or_path, struct err *err) MUST_CHECK;
 

@@ -371,14 +371,9 @@ void model_digest(const struct model *model, char hex[SHA256_TEXT])
     json_close(top);
 }
 
-bool model_is_file(const char *name_or_path)
-{
-    return strchr(name_or_path, '/') || strstr(name_or_path, ".json");
-}
-
 int model_load(struct model *out, const char *name_or_path, struct err *err)
 {
-    if (model_is_file(name_or_path))
+    if (text_names_file(name_or_path))
         return model_read_file(out, name_or_path, err);
     return presets_find(out, name_or_path, err);
 }

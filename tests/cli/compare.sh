@@ -66,6 +66,17 @@ status 3 "$SNAPSIM" compare base changed.jsonl --format json
 status 0 "$SNAPSIM" compare base new.jsonl --format github
 [ "$(cat found)" = "::notice title=snapsim compare::6 cells, all equal" ] || fail "$(cat found)"
 
+# a gate that cannot compare what it is asked for does not pass
+for ratio in 0.91 0.70; do
+    printf '{"schema":1,"config":{"placement":"turn"},"result":{"hit_ratio":%s}}\n' $ratio >$ratio.jsonl
+done
+status 3 "$SNAPSIM" compare 0.91.jsonl 0.70.jsonl --only hit_ratio
+grep -q '^  hit_ratio  *0.9100 -> 0.7000' found || fail "$(cat found)"
+status 2 "$SNAPSIM" compare 0.91.jsonl 0.70.jsonl --only hit_ratio,hit_tokens
+grep -q "0.91.jsonl:1: --only: a number 'hit_tokens' was expected" found || fail "$(cat found)"
+: >nothing.jsonl
+status 1 "$SNAPSIM" compare 0.91.jsonl nothing.jsonl
+
 status 2 "$SNAPSIM" compare base
 status 2 "$SNAPSIM" compare base base --tolerance hit_ratio
 status 2 "$SNAPSIM" compare base base --tolerance hit_ration=1

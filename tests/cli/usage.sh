@@ -91,6 +91,31 @@ printf '{"seed": [1, 2],\n"seed": 3}' >sweep.json
 fails 1 "sweep.json:2: key 'seed' appears twice" sweep sweep.json
 printf '[{"seed": 1}, 2]' >config.json
 fails 1 "config.json:1: an object of settings was expected" run --config config.json
+# what a file says is no fault of the command line, whichever command reads it
+"$SNAPSIM" model show kimi-k3 --format json | sed 's/"kda"/"kdb"/' >model.json
+for command in run bound advise reuse "model show"; do
+    case $command in model*) words="model show ./model.json" ;; *) words="$command --model model.json" ;; esac
+    # shellcheck disable=SC2086 # several words
+    fails 1 "unknown kind 'kdb' (did you mean 'kda'?)" $words
+done
+fails 1 "model.json:" cost --model model.json
+printf '{"seed": 1,\n"model": "model.json"}' >sweep.json
+fails 1 "sweep.json:2: model.json:" sweep sweep.json
+printf '{"device": 5}' >calib.json
+for command in "calib show ./calib.json" "calib check calib.json" "cost --calib calib.json"; do
+    # shellcheck disable=SC2086 # several words
+    fails 1 "calib.json:1: " $command
+done
+printf '{"placement": "tunr"}' >config.json
+fails 1 "config.json: placement: there is none called 'tunr' (did you mean 'turn'?)" run --config config.json
+fails 2 "did you mean 'lru'?" run --config config.json --placement none --eviction lruu
+fails 2 "snapsim: placement: there is none called 'tunrs'" run --config config.json --placement tunrs
+"$SNAPSIM" run --config config.json --placement turn >stdout
+printf '{"model": "model.json"}' >config.json
+fails 1 "config.json: model.json:" run --config config.json
+printf '{"tp": 7}' >config.json
+fails 1 "config.json: tp: 7 does not divide" run --config config.json
+fails 2 "snapsim: tp: 7 does not divide" run --tp 7
 for command in "" run sweep merge list model trace; do
     # shellcheck disable=SC2086 # none or one word
     "$SNAPSIM" $command --help >stdout 2>stderr

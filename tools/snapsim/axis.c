@@ -88,10 +88,19 @@ void axis_close(struct axis *axis)
     *axis = (struct axis){0};
 }
 
+void axis_raw_text(const struct axis *axis, const struct results *results, size_t value, size_t key,
+                   struct text *out)
+{
+    column_text(&axis->keys[key], &results->rows[axis->example[value]], out);
+}
+
 void axis_text(const struct axis *axis, const struct results *results, size_t value, size_t key,
                struct text *out)
 {
-    column_text(&axis->keys[key], &results->rows[axis->example[value]], out);
+    struct text name = {0};
+    axis_raw_text(axis, results, value, key, &name);
+    text_add_visible(out, name.data, name.length, "");
+    text_close(&name);
 }
 
 void axis_label(const struct axis *axis, const struct results *results, size_t value,

@@ -18,7 +18,11 @@ void axis_open(struct axis *out, const struct results *results, const struct col
                size_t key_count);
 void axis_close(struct axis *axis);
 
-/* The text of one key of one value. */
+/* The text of one key of one value, as it stands in the results. */
+void axis_raw_text(const struct axis *axis, const struct results *results, size_t value, size_t key,
+                   struct text *out);
+
+/* The same in one line, without control characters: for people. */
 void axis_text(const struct axis *axis, const struct results *results, size_t value, size_t key,
                struct text *out);
 

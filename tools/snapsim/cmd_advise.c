@@ -8,6 +8,7 @@
 #include "sim/core/units.h"
 #include "tools/snapsim/advise.h"
 #include "tools/snapsim/options.h"
+#include "tools/snapsim/settings.h"
 
 #define SEEDS 3 /* arrivals, or a generated load, drawn anew to see whether a gain is luck */
 #define FINALISTS_MAX 20
@@ -330,7 +331,7 @@ int cmd_advise(int argc, char **argv)
     struct err err;
     uint64_t counts[3] = {0};
     bool as_json = false;
-    int status = EXIT_GOOD;
+    int status = EXIT_GOOD, result = 0;
     if (options_parse(&options, argc, argv, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (options.help)
@@ -338,9 +339,10 @@ int cmd_advise(int argc, char **argv)
     else if (options_parse_count(threads, "-j", 1024, &counts[0], &err) != 0 ||
              options_parse_count(most, "--tries", 1000000, &counts[1], &err) != 0 ||
              options_parse_count(show, "--show", FINALISTS_MAX, &counts[2], &err) != 0 ||
-             options_parse_json(format, &as_json, &err) != 0 ||
-             setup_check(&config, &snapsim_plugins, &models, &err) != 0)
+             options_parse_json(format, &as_json, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
+    else if ((result = settings_check(&config, &models, &err)) != 0)
+        status = say(failed_status(result), "%s", err.text);
     else {
         const struct subject subject = {trace, trace_format, &config, &models};
         status = advise_and_print(&subject, as_json, (size_t)counts[0], (size_t)counts[1],

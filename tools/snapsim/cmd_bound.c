@@ -4,6 +4,7 @@
 
 #include "tools/snapsim/limits.h"
 #include "tools/snapsim/options.h"
+#include "tools/snapsim/settings.h"
 #include "tools/snapsim/sheet.h"
 #include "tools/snapsim/snapsim.h"
 
@@ -101,16 +102,17 @@ int cmd_bound(int argc, char **argv)
     struct load load = {0};
     uint64_t steps = LIMITS_STEPS;
     bool as_json = false;
-    int status = EXIT_GOOD;
+    int status = EXIT_GOOD, result = 0;
     if (options_parse(&options, argc, argv, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (options.help)
         help(table);
     else if (options_parse_json(format, &as_json, &err) != 0 ||
              (steps_text &&
-              options_parse_count(steps_text, "--steps", STEPS_MOST, &steps, &err) != 0) ||
-             setup_open(&setup, &config, &snapsim_plugins, &models, &err) != 0)
+              options_parse_count(steps_text, "--steps", STEPS_MOST, &steps, &err) != 0))
         status = say(EXIT_USAGE, "%s", err.text);
+    else if ((result = settings_open(&setup, &config, &models, &err)) != 0)
+        status = say(failed_status(result), "%s", err.text);
     else if (load_open(&load, trace, trace_format, &config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else

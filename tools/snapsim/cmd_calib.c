@@ -355,8 +355,7 @@ static int load(struct calibration *out, const char *name, int *status)
     struct err err;
     if (calib_load(out, name, CALIB_TO_LOOK, &err) == 0)
         return 0;
-    bool is_file = strchr(name, '/') || strstr(name, ".json");
-    *status = say(is_file ? EXIT_FAILED : EXIT_USAGE, "%s", err.text);
+    *status = say(text_names_file(name) ? EXIT_FAILED : EXIT_USAGE, "%s", err.text);
     return -1;
 }
 

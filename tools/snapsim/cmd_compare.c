@@ -24,7 +24,10 @@ static void help(const struct flag *flags)
     fputs(
         "\nEvery number of `result` and `model` must be equal, and the digest; a counter that\n"
         "only NEW has is no difference, nor is the program's version. With --tolerance or --only\n"
-        "the digest does not count, as it tells any two runs apart.\n"
+        "the digest does not count, as it tells any two runs apart. A ratio is made of its\n"
+        "counters; where they are not there, or did not move, the one that is written counts.\n"
+        "What --only names must be in both results of every cell, and what --tolerance names in\n"
+        "those of one cell: if not, nothing is compared, and the exit status is 2.\n"
         "\nexamples:\n"
         "  snapsim compare results/v8.jsonl.zst new\n"
         "  snapsim compare base new --only hit_ratio --tolerance hit_ratio=0.001\n"
@@ -71,7 +74,7 @@ static void add_summary(const struct compare *compare, struct text *out)
 static void add_change(const struct compare_moved *moved, struct text *out)
 {
     if (moved->column == NULL) {
-        text_printf(out, "differs");
+        text_printf(out, moved->is_gone ? "is gone" : "differs");
         return;
     }
     column_print(moved->column, moved->base, false, out);

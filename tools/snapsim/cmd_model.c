@@ -466,8 +466,7 @@ static int show_model(const char *name, const struct sharding *sharding,
     if (options->format == FORMAT_CSV)
         return say(EXIT_USAGE, "--format: table or json was expected for show, found 'csv'");
     if (model_load(&model, name, &err) != 0)
-        return say(strchr(name, '/') || strstr(name, ".json") ? EXIT_FAILED : EXIT_USAGE, "%s",
-                   err.text);
+        return say(text_names_file(name) ? EXIT_FAILED : EXIT_USAGE, "%s", err.text);
     uint64_t align = options->align ? options->align : model_default_align(&model);
     if (model_sizes(&model, sharding, &sizes, &err) != 0 ||
         (options->format == FORMAT_TABLE &&

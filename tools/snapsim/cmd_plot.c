@@ -137,8 +137,8 @@ static int plot(const struct figure_kind *kind, const char *path, const struct p
         goto out;
     }
     if (figure.left_out > 0)
-        fprintf(stderr, "snapsim: left out, because x is no number there: %zu of its values\n",
-                figure.left_out);
+        say(EXIT_GOOD, "left out, because x is no number there: %zu of its values",
+            figure.left_out);
     const struct gnuplot_job job = {.script = figure.script,
                                     .script_path = flags->script,
                                     .terminal = flags->output ? terminal_of(flags->output) : NULL,

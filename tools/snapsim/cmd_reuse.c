@@ -11,6 +11,7 @@
 #include "tools/snapsim/figure.h"
 #include "tools/snapsim/load.h"
 #include "tools/snapsim/options.h"
+#include "tools/snapsim/settings.h"
 #include "tools/snapsim/snapsim.h"
 
 #define SECOND_NS 1000000000u
@@ -118,18 +119,20 @@ int cmd_reuse(int argc, char **argv)
     struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
     struct err err;
     struct load load = {0};
-    int status = EXIT_GOOD;
+    struct models models = {0};
+    int status = EXIT_GOOD, result = 0;
     if (options_parse(&options, argc, argv, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (options.help)
         help(table);
-    else if (arrival_check(config.arrival, &err) != 0)
-        status = say(EXIT_USAGE, "%s", err.text);
+    else if ((result = settings_check(&config, &models, &err)) != 0)
+        status = say(failed_status(result), "%s", err.text);
     else if (load_open(&load, trace, trace_format, &config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else
         status = print_reuse(&load);
     load_close(&load);
+    models_close(&models);
     config_close(&config);
     return status;
 }

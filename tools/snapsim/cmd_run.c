@@ -10,6 +10,7 @@
 #include "tools/snapsim/known_models.h"
 #include "tools/snapsim/load.h"
 #include "tools/snapsim/options.h"
+#include "tools/snapsim/settings.h"
 #include "tools/snapsim/sheet.h"
 #include "tools/snapsim/snapsim.h"
 #include "traces/synth.h"
@@ -47,7 +48,8 @@ static void help(const struct flag *flags)
 /* What a result says of its trace, beside the config. */
 struct origin {
     char sha256[65];
-    char *generated; /* the name of the load, if it was generated; owned */
+    char *generated;  /* the name of the load, if it was generated; owned */
+    struct err fault; /* what is wrong with the settings of the file alone; "" if nothing is */
 };
 
 /* A model's name may be that of a file, which may have changed since the result was made. Results
@@ -95,10 +97,24 @@ static int read_config(struct config *config, const char *path, struct origin *o
     if (name && synth_is_name(name))
         origin->generated = mem_strdup(name);
     int result = config_read(config, &document, inner ? inner : top, err);
+    if (result == 0 && settings_check(config, models, &origin->fault) == 0)
+        origin->fault.text[0] = '\0';
     if (result == 0 && inner)
         result = check_model(config, json_get(top, "model"), path, models, err);
     json_close_document(&document);
     return result;
+}
+
+/* What is wrong with the file that --config names is no matter of the command line, unless that
+ * has put something else in its place. */
+static int open_settings(struct setup *out, const struct config *config,
+                         const struct run_flags *flags, const struct origin *origin,
+                         struct models *models, struct err *err)
+{
+    int result = settings_open(out, config, models, err);
+    if (result == 0 || strcmp(err->text, origin->fault.text) != 0)
+        return result;
+    return err_set(err, "%.300s: %.700s", flags->config_path, origin->fault.text);
 }
 
 static void add_timeline_row(struct text *out, const struct request_result *one)
@@ -375,11 +391,11 @@ int cmd_run(int argc, char **argv)
     const char *trace = NULL;
     struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
     struct err err;
-    struct origin origin = {"", NULL};
+    struct origin origin = {.sha256 = ""};
     struct load load = {0};
     struct models models = {0};
     struct setup setup = {0};
-    int status = parse(&options, &flags, argc, argv, &origin, &models, &err);
+    int status = parse(&options, &flags, argc, argv, &origin, &models, &err), result = 0;
     const bool both = config.replies == REPLIES_BOTH;
     if (both)
         config.replies = REPLIES_KEEP;
@@ -393,9 +409,10 @@ int cmd_run(int argc, char **argv)
         status =
             say(EXIT_USAGE, "--per-request and --timeline: two files were expected, found '%s'",
                 flags.timeline);
-    else if (options_parse_choice(format, "--format", formats, &flags.format, &err) != 0 ||
-             setup_open(&setup, &config, &snapsim_plugins, &models, &err) != 0)
+    else if (options_parse_choice(format, "--format", formats, &flags.format, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
+    else if ((result = open_settings(&setup, &config, &flags, &origin, &models, &err)) != 0)
+        status = say(failed_status(result), "%s", err.text);
     else if (both)
         status = run_both_ways(&config, &models, trace, &flags);
     else if (load_open(&load, trace, flags.trace_format, &config, &err) != 0)

@@ -170,7 +170,7 @@ static void add_axis_csv(const struct pivot *pivot, const struct axis *axis, siz
     struct text field = {0};
     for (size_t key = 0; key < axis->key_count; key++) {
         text_clear(&field);
-        axis_text(axis, pivot->results, value, key, &field);
+        axis_raw_text(axis, pivot->results, value, key, &field);
         text_printf(out, "%s", key ? "," : "");
         add_csv(field.data, out);
     }
@@ -240,7 +240,7 @@ static void add_json_axis(const struct pivot *pivot, const struct axis *axis, si
 {
     for (size_t key = 0; key < axis->key_count; key++) {
         struct text text = {0};
-        axis_text(axis, pivot->results, value, key, &text);
+        axis_raw_text(axis, pivot->results, value, key, &text);
         json_add_string(parent, axis->keys[key].name, text.data);
         text_close(&text);
     }
@@ -283,12 +283,14 @@ static void print_keys(const struct results *results, struct text *out)
     for (size_t i = 0; column_at(results, i, &column, &key_help); i++) {
         struct axis axis;
         axis_open(&axis, results, &column, 1);
-        struct text example = {0};
+        struct text example = {0}, shown = {0};
         column_text(&column, &results->rows[0], &example);
+        text_add_visible(&shown, example.data, example.length, "");
         text_printf(out, "%-26s %6zu %-5s %-22.40s %s\n", column.name, axis.count,
-                    axis.count == 1 ? "value" : "", axis.count == 1 ? example.data : "values",
+                    axis.count == 1 ? "value" : "", axis.count == 1 ? shown.data : "values",
                     key_help);
         text_close(&example);
+        text_close(&shown);
         axis_close(&axis);
     }
 }
@@ -324,8 +326,8 @@ static void mention_failed(const struct results *results)
     for (size_t i = 0; i < results->count; i++) {
         if (!results->rows[i].error)
             continue;
-        fprintf(stderr, "snapsim: %zu of %zu cells failed; the first: %s: %s\n", results->failed,
-                results->count, results->rows[i].document.path, results->rows[i].error);
+        say(EXIT_GOOD, "%zu of %zu cells failed; the first: %s: %s", results->failed,
+            results->count, results->rows[i].document.path, results->rows[i].error);
         return;
     }
 }

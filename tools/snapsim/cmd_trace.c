@@ -295,8 +295,11 @@ static void info_table(const struct load *load, const char *path, const char *fo
     char a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT];
     const struct workload *workload = load->workload;
     const struct summary summary = summarise(load);
-    text_printf(out, "%s%s\n", out->length > 0 ? "\n" : "", workload->name);
-    text_printf(out, "  file           %s\n", path);
+    text_printf(out, "%s", out->length > 0 ? "\n" : "");
+    text_add_visible(out, workload->name, strlen(workload->name), "");
+    text_printf(out, "\n  file           ");
+    text_add_visible(out, path, strlen(path), "");
+    text_printf(out, "\n");
     text_printf(out, "  format         %s, blocks of %s tokens\n", format,
                 units_grouped(workload->block_tokens, a));
     text_printf(out, "  sha256         %s\n", workload->sha256);

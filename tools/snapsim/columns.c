@@ -125,6 +125,17 @@ static const char *counter_help(const char *name)
     return "";
 }
 
+bool column_counter(struct column *out, const char *name)
+{
+    for (const struct result_field *field = result_fields; field->name; field++) {
+        if (!same_key(field->name, name))
+            continue;
+        set_number(out, COLUMN_COUNTER, field->name);
+        return true;
+    }
+    return false;
+}
+
 static bool is_derived(const char *name)
 {
     for (const struct column_derived *d = derived; d->name; d++)
@@ -398,15 +409,30 @@ static bool derive(const struct column_derived *from, const struct results_row *
     return true;
 }
 
-bool column_number(const struct column *column, const struct results_row *row, double *out)
+bool column_computed(const struct column *column, const struct results_row *row, double *out)
+{
+    return column->source == COLUMN_DERIVED && derive(column->derived, row, out);
+}
+
+bool column_written(const struct column *column, const struct results_row *row, double *out)
+{
+    const struct json *value = is_value(column) ? stored_value(column, row) : NULL;
+    if (!value || !json_is_number(value) || row->error)
+        return false;
+    *out = json_double(value);
+    return true;
+}
+
+void column_add_sources(const struct column *column, struct text *out)
 {
     if (column->source == COLUMN_DERIVED)
-        return derive(column->derived, row, out);
-    if (is_value(column)) {
-        const struct json *value = stored_value(column, row);
-        *out = value ? json_double(value) : 0;
-        return value && json_is_number(value) && !row->error;
-    }
+        text_printf(out, " or '%s' and '%s'", column->derived->a, column->derived->b);
+}
+
+bool column_number(const struct column *column, const struct results_row *row, double *out)
+{
+    if (is_value(column))
+        return column_computed(column, row, out) || column_written(column, row, out);
     struct text text = {0};
     struct err ignored;
     uint64_t bytes = 0;

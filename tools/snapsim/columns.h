@@ -46,14 +46,25 @@ enum column_place { PLACE_SETTING, PLACE_VALUE };
 int column_find(struct column *out, const struct results *results, const char *key,
                 enum column_place place, struct err *err) MUST_CHECK;
 
+/* A counter of `result` that this program writes, whether some row has it or not. */
+bool column_counter(struct column *out, const char *name);
+
 /* Appends the value as people read it: plug-ins short, sizes exact; nothing if there is none. */
 void column_text(const struct column *column, const struct results_row *row, struct text *out);
 
 /* The same with plug-ins in their long form: what to tell settings apart by. */
 void column_text_long(const struct column *column, const struct results_row *row, struct text *out);
 
-/* The value as a number; false if there is none, as in a cell that failed. */
+/* The value as a number; false if there is none, as in a cell that failed. A derived one is made
+ * of its counters; where they are not there, it is what the file says. */
 bool column_number(const struct column *column, const struct results_row *row, double *out);
+
+/* A number of result or model by one of the two ways alone. */
+bool column_computed(const struct column *column, const struct results_row *row, double *out);
+bool column_written(const struct column *column, const struct results_row *row, double *out);
+
+/* Appends " or 'a' and 'b'", the counters of a derived value; nothing for others. */
+void column_add_sources(const struct column *column, struct text *out);
 
 /* Whether a row has this value. Both forms of a plug-in are the same, and 1024MiB is 1GiB. */
 bool column_is(const struct column *column, const struct results_row *row, const char *value);

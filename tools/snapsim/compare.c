@@ -1,77 +1,13 @@
 #include "tools/snapsim/compare.h"
 
-#include <assert.h>
-#include <float.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "sim/core/units.h"
 #include "tools/snapsim/axis.h"
-
-/* ---- tolerances ---- */
-
-int tolerance_parse(struct tolerance *out, const char *word, struct err *err)
-{
-    const char *equals = strchr(word, '=');
-    size_t length = equals ? (size_t)(equals - word) : 0;
-    if (length == 0 || length >= sizeof out->key)
-        return usage_error(err_set(
-            err, "--tolerance: KEY=AMOUNT or KEY=PERCENT%% was expected, found '%s'", word));
-    *out = (struct tolerance){0};
-    memcpy(out->key, word, length);
-    char *amount = mem_strdup(equals + 1);
-    size_t digits = strlen(amount);
-    if (digits > 0 && amount[digits - 1] == '%') {
-        out->is_relative = true;
-        amount[digits - 1] = '\0';
-    }
-    struct err reason;
-    uint64_t bytes = 0;
-    int result = units_parse_double(amount, &out->amount, &reason);
-    if (result != 0 && !out->is_relative && units_parse_bytes(amount, &bytes, &reason) == 0) {
-        out->amount = (double)bytes; /* peak_bytes=1MiB */
-        result = 0;
-    }
-    free(amount);
-    if (result != 0 || out->amount < 0)
-        return usage_error(
-            err_set(err, "--tolerance %s: a number, or one with '%%', was expected, found '%s'",
-                    out->key, equals + 1));
-    return 0;
-}
-
-/* Counters are exact. The change of a ratio is rounded, as is the product with a percentage: 0.8472
- * - 0.8462 comes out a little above 0.001. What rounding can have done is allowed too. */
-bool tolerance_allows(const struct tolerance *tolerance, double base, double now)
-{
-    if (base == now)
-        return true;
-    if (!tolerance || tolerance->amount == 0)
-        return false;
-    bool is_exact = base == floor(base) && now == floor(now);
-    double rounding = is_exact ? 0 : 4 * DBL_EPSILON * (fabs(base) + fabs(now));
-    double change = fabs(now - base) - rounding;
-    if (tolerance->is_relative)
-        return 100 * change <= tolerance->amount * fabs(base) * (1 + 4 * DBL_EPSILON);
-    return change <= tolerance->amount;
-}
-
-static const struct tolerance *find_tolerance(const struct compare *compare, const char *key)
-{
-    const struct tolerance *all = NULL;
-    for (size_t i = 0; i < compare->tolerance_count; i++) {
-        const struct tolerance *one = &compare->tolerances[i];
-        if (strcmp(one->key, key) == 0)
-            return one;
-        if (strcmp(one->key, "all") == 0)
-            all = one;
-    }
-    return all;
-}
+#include "tools/snapsim/compare_keys.h"
 
 /* ---- which cells are the same ---- */
 
@@ -278,22 +214,65 @@ static double relative_change(double base, double now)
     return (now - base) / fabs(base);
 }
 
-static void compare_key(const struct compare *compare, struct compare_cell *cell,
-                        const struct column *column)
+/* The two numbers of a key in a cell, or false if there is nothing to hold against each other.
+ *
+ * A derived value follows from its counters, so where nobody asked for it and these differ, they
+ * say so themselves, each with its own tolerance. But a value that was written beside its counters
+ * may have moved without them: then the written ones are the pair. */
+static bool find_pair(const struct compare_cell *cell, const struct compare_key *key, double *base,
+                      double *now, bool *is_gone)
+{
+    const struct column *column = &key->column;
+    double a = 0, b = 0;
+    *is_gone = false;
+    if (!column_number(column, cell->base, base))
+        return false;
+    if (!column_number(column, cell->now, now)) {
+        *is_gone = true;
+        return key->is_wanted || !column_computed(column, cell->base, base);
+    }
+    if (!column_computed(column, cell->base, base) || !column_computed(column, cell->now, now))
+        return true;
+    if (!key->is_wanted && *base != *now)
+        return false;
+    if (tolerance_allows(key->tolerance, *base, *now) && column_written(column, cell->base, &a) &&
+        column_written(column, cell->now, &b)) {
+        *base = a;
+        *now = b;
+    }
+    return true;
+}
+
+static void compare_key(struct compare_cell *cell, struct compare_key *key)
 {
     double base = 0, now = 0;
-    if (!column_number(column, cell->base, &base))
+    bool is_gone = false;
+    if (!find_pair(cell, key, &base, &now, &is_gone))
         return;
-    struct compare_moved moved = {.key = column->name, .column = column, .base = base};
-    if (!column_number(column, cell->now, &now)) {
+    key->compared++;
+    cell->compared += key->column.source != COLUMN_MODEL;
+    struct compare_moved moved = {.key = key->column.name, .column = &key->column, .base = base};
+    if (is_gone) {
         moved.is_gone = true;
         moved.relative = -(double)INFINITY;
         add_moved(cell, moved);
-    } else if (!tolerance_allows(find_tolerance(compare, column->name), base, now)) {
+    } else if (!tolerance_allows(key->tolerance, base, now)) {
         moved.now = now;
         moved.relative = relative_change(base, now);
         add_moved(cell, moved);
     }
+}
+
+/* The digest is of every request: it tells what no number shows. */
+static void compare_digests(struct compare_cell *cell)
+{
+    const char *base = json_string(json_get(cell->base->document.top, "digest"));
+    const char *now = json_string(json_get(cell->now->document.top, "digest"));
+    if (base == NULL)
+        return;
+    cell->compared++;
+    if (cell->moved_count == 0 && (now == NULL || strcmp(base, now) != 0))
+        add_moved(cell, (struct compare_moved){.key = "digest", .is_gone = now == NULL});
 }
 
 static int compare_u64(uint64_t a, uint64_t b)
@@ -310,7 +289,7 @@ static int order_moved(const void *first, const void *second)
     return strcmp(a->key, b->key);
 }
 
-static void compare_rows(const struct compare *compare, struct compare_cell *cell)
+static int compare_rows(const struct compare *compare, struct compare_cell *cell, struct err *err)
 {
     struct column ratio;
     struct err ignored;
@@ -318,19 +297,25 @@ static void compare_rows(const struct compare *compare, struct compare_cell *cel
     if (column_find(&ratio, &compare->base, "hit_ratio", PLACE_VALUE, &ignored) == 0 &&
         column_number(&ratio, cell->base, &base) && column_number(&ratio, cell->now, &now))
         cell->hit_ratio_change = now - base;
-    for (size_t i = 0; i < compare->key_count; i++)
-        compare_key(compare, cell, &compare->keys[i]);
+    for (size_t i = 0; i < compare->key_count; i++) {
+        if (compare_key_check(&compare->keys[i], cell, err) != 0)
+            return USAGE_ERROR;
+        compare_key(cell, &compare->keys[i]);
+    }
     if (cell->moved_count > 1)
         qsort(cell->moved, cell->moved_count, sizeof *cell->moved, order_moved);
-    const char *base_digest = json_string(json_get(cell->base->document.top, "digest"));
-    const char *now_digest = json_string(json_get(cell->now->document.top, "digest"));
-    if (compare->checks_digest && cell->moved_count == 0 && base_digest && now_digest &&
-        strcmp(base_digest, now_digest) != 0)
-        add_moved(cell, (struct compare_moved){.key = "digest"});
+    if (compare->checks_digest)
+        compare_digests(cell);
     cell->state = cell->moved_count > 0 ? COMPARE_MOVED : COMPARE_EQUAL;
+    if (cell->compared == 0)
+        return err_set(err,
+                       "nothing can be compared: a number of 'result' was expected in both, found "
+                       "none in %.400s that %.400s has too",
+                       cell->base->document.path, cell->now->document.path);
+    return 0;
 }
 
-static void compare_cell(const struct compare *compare, struct compare_cell *cell)
+static int compare_cell(const struct compare *compare, struct compare_cell *cell, struct err *err)
 {
     if (!cell->now)
         cell->state = COMPARE_MISSING;
@@ -343,7 +328,19 @@ static void compare_cell(const struct compare *compare, struct compare_cell *cel
     else if (cell->base->error)
         cell->state = COMPARE_WORKS;
     else
-        compare_rows(compare, cell);
+        return compare_rows(compare, cell, err);
+    return 0;
+}
+
+static int compare_cells(struct compare *compare, struct err *err)
+{
+    for (size_t i = 0; i < compare->cell_count; i++) {
+        int result = compare_cell(compare, &compare->cells[i], err);
+        if (result != 0)
+            return result;
+        compare->in_state[compare->cells[i].state]++;
+    }
+    return compare_keys_were_used(compare, err);
 }
 
 /* Worst first: what fails now, then what is missing, then what moved: the hit ratio that fell most
@@ -376,45 +373,6 @@ static void add_column(struct column **list, size_t *count, const struct column 
     size_t capacity = *count;
     *list = mem_grow(*list, &capacity, *count + 1, sizeof **list);
     (*list)[(*count)++] = *column;
-}
-
-/* The keys that --only names, or every counter and size. */
-static int choose_keys(struct compare *compare, const char *only, struct err *err)
-{
-    if (only)
-        return axis_parse(&compare->base, only, PLACE_VALUE, "--only", &compare->keys,
-                          &compare->key_count, err);
-    struct column column;
-    const char *help = NULL;
-    for (size_t i = 0; column_at(&compare->base, i, &column, &help); i++)
-        if (column.source == COLUMN_COUNTER || column.source == COLUMN_MODEL)
-            add_column(&compare->keys, &compare->key_count, &column);
-    return 0;
-}
-
-/* A ratio that has a tolerance is compared too, unless --only says what is. */
-static int read_tolerances(struct compare *compare, const struct compare_request *request,
-                           struct err *err)
-{
-    const struct words *words = request->tolerances;
-    compare->tolerances = mem_array(words->count + 1, sizeof *compare->tolerances);
-    for (size_t i = 0; i < words->count; i++) {
-        struct tolerance *one = &compare->tolerances[i];
-        struct column column;
-        struct err reason;
-        int result = tolerance_parse(one, words->items[i], err);
-        if (result != 0)
-            return result;
-        compare->tolerance_count++;
-        if (strcmp(one->key, "all") == 0)
-            continue;
-        if (column_find(&column, &compare->base, one->key, PLACE_VALUE, &reason) != 0)
-            return usage_error(err_set(err, "--tolerance: %.900s", reason.text));
-        snprintf(one->key, sizeof one->key, "%s", column.name);
-        if (column.source == COLUMN_DERIVED && !request->only)
-            add_column(&compare->keys, &compare->key_count, &column);
-    }
-    return 0;
 }
 
 /* What varies within either side names the cells. */
@@ -491,18 +449,15 @@ int compare_open(struct compare *out, const struct compare_request *request, str
     if (results_open(&out->base, request->base, err) != 0 ||
         results_open(&out->now, request->now, err) != 0)
         return -1;
-    int result = choose_keys(out, request->only, err);
-    if (result == 0)
-        result = read_tolerances(out, request, err);
+    int result = compare_keys_open(out, request, err);
     if (result != 0)
         return result;
-    out->checks_digest = !request->only && out->tolerance_count == 0;
+    out->checks_digest = !request->only && request->tolerances->count == 0;
     choose_names(out);
     match(out);
-    for (size_t i = 0; i < out->cell_count; i++) {
-        compare_cell(out, &out->cells[i]);
-        out->in_state[out->cells[i].state]++;
-    }
+    result = compare_cells(out, err);
+    if (result != 0)
+        return result;
     qsort(out->cells, out->cell_count, sizeof *out->cells, order_cells);
     if (out->in_state[COMPARE_MISSING] + out->in_state[COMPARE_EXTRA] > 0)
         find_strangers(out);
@@ -519,9 +474,8 @@ void compare_close(struct compare *compare)
         free(compare->strangers[side]);
     }
     free(compare->cells);
-    free(compare->keys);
+    compare_keys_close(compare);
     free(compare->named);
-    free(compare->tolerances);
     results_close(&compare->base);
     results_close(&compare->now);
     *compare = (struct compare){0};
@@ -547,8 +501,10 @@ static void add_setting(const struct column *column, const struct results_row *r
 {
     struct text value = {0};
     column_text(column, row, &value);
-    if (value.length > 0)
-        text_printf(out, "%s%s=%s", out->length > start ? " " : "", column->name, value.data);
+    if (value.length > 0) {
+        text_printf(out, "%s%s=", out->length > start ? " " : "", column->name);
+        text_add_visible(out, value.data, value.length, "");
+    }
     text_close(&value);
 }
 
@@ -578,8 +534,10 @@ void compare_name(const struct compare *compare, const struct compare_cell *cell
         add_setting(&compare->named[i], row, start, out);
     if (!has_partner)
         add_strangers(compare, cell, start, out);
-    if (out->length == start)
-        text_printf(out, "%s", name ? name : "the only cell");
+    if (out->length == start) {
+        name = name ? name : "the only cell";
+        text_add_visible(out, name, strlen(name), "");
+    }
     if (!has_partner)
         add_other_model(cell->base ? &compare->now : &compare->base, row, out);
 }

@@ -6,26 +6,13 @@
  * side does not have yet is at its default. A cell that failed says less about itself (its "auto"
  * is not resolved, its trace may be unknown), so it is found by what it does say.
  *
- * Every number of `result` and `model` is compared, exactly unless there is a tolerance; ratios are
- * not, because they follow from the counters, unless they are asked for. A counter that only
- * NEW has is no difference: newer programs count more. */
+ * Which numbers are compared is compare_keys.h's matter. Where nothing can be, or not what was
+ * asked for, it is an error and never "equal". */
 #ifndef SNAPSIM_COMPARE_H
 #define SNAPSIM_COMPARE_H
 
 #include "tools/snapsim/axis.h"
 #include "tools/snapsim/where.h"
-
-/* "hit_ratio=0.001" or "peak_bytes=2%"; "all" stands for every key that is not named itself. */
-struct tolerance {
-    char key[64];
-    double amount; /* in the key's unit, or in percent of that of BASE */
-    bool is_relative;
-};
-
-int tolerance_parse(struct tolerance *out, const char *word, struct err *err) MUST_CHECK;
-
-/* Whether a change is within it. NULL: only none at all. */
-bool tolerance_allows(const struct tolerance *tolerance, double base, double now);
 
 enum compare_state {
     COMPARE_EQUAL,
@@ -49,6 +36,7 @@ struct compare_cell {
     const struct results_row *base, *now; /* NULL if there is none */
     struct compare_moved *moved;          /* what moved most, first */
     size_t moved_count;
+    size_t compared; /* numbers of `result`, and the digest */
     double hit_ratio_change;
     size_t order; /* in BASE, then in NEW */
 };
@@ -61,10 +49,10 @@ struct compare_stranger {
 
 struct compare {
     struct results base, now;
-    struct tolerance *tolerances;
-    size_t tolerance_count;
-    struct column *keys, *named; /* what is compared, and what names a cell */
-    size_t key_count, named_count;
+    struct compare_key *keys; /* what is compared: compare_keys.h */
+    size_t key_count, key_capacity;
+    struct column *named; /* what names a cell */
+    size_t named_count;
     struct compare_stranger *strangers[2]; /* of base and now */
     size_t stranger_count[2];
     bool checks_digest;
@@ -79,7 +67,7 @@ struct compare_request {
     const char *only; /* keys with commas: nothing else is compared; NULL for all */
 };
 
-/* Close it in either case. */
+/* err, USAGE_ERROR: a key that is asked for is not to be had. Close it in either case. */
 int compare_open(struct compare *out, const struct compare_request *request,
                  struct err *err) MUST_CHECK;
 void compare_close(struct compare *compare);

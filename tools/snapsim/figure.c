@@ -407,6 +407,7 @@ static int make_heatmap(struct figure *out, const struct results *results,
 
 const char figure_timeline_columns[] =
     "at_ns,kv_bytes,snapshot_bytes,live_bytes,padding_bytes,external_bytes,free_bytes";
+#define CSV_MIB 1024 /* a row of a timeline has some 60 bytes */
 const char figure_reuse_columns[] = "of,waited_for,from,to,requests,tokens";
 
 const struct figure_kind figure_kinds[] = {
@@ -491,7 +492,7 @@ int figure_open_file(struct figure *out, const struct figure_kind *kind, const c
         gnuplot_set(&out->settings, "x_label", request->x_label);
     if (request->y_label)
         gnuplot_set(&out->settings, "y_label", request->y_label);
-    if (text_read_file(&out->csv, path, err) != 0)
+    if (text_read_input(&out->csv, path, CSV_MIB, err) != 0)
         return -1;
     return check_csv(&out->csv, path, kind->columns, err);
 }

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 #include "tools/snapsim/embedded.h"
 
 extern char **environ;
+
+#define SCRIPT_MIB 64 /* of a user */
 
 const char *gnuplot_embedded(const char *name)
 {
@@ -54,6 +57,15 @@ struct workshop {
     char *paths[FILE_COUNT];
 };
 
+static void workshop_clear(void *of)
+{
+    struct workshop *shop = of;
+    for (int i = 0; i < FILE_COUNT; i++)
+        if (shop->paths[i])
+            unlink(shop->paths[i]);
+    rmdir(shop->directory.data);
+}
+
 static int workshop_open(struct workshop *shop, struct err *err)
 {
     *shop = (struct workshop){0};
@@ -64,6 +76,7 @@ static int workshop_open(struct workshop *shop, struct err *err)
         text_close(&shop->directory);
         return -1;
     }
+    mem_before_end(workshop_clear, shop);
     for (int i = 0; i < FILE_COUNT; i++) {
         struct text path = {0};
         text_printf(&path, "%s/%s", shop->directory.data, file_names[i]);
@@ -74,13 +87,11 @@ static int workshop_open(struct workshop *shop, struct err *err)
 
 static void workshop_close(struct workshop *shop)
 {
-    for (int i = 0; i < FILE_COUNT; i++) {
-        if (shop->paths[i])
-            unlink(shop->paths[i]);
-        free(shop->paths[i]);
-    }
     if (shop->directory.data)
-        rmdir(shop->directory.data);
+        workshop_clear(shop);
+    mem_before_end(NULL, NULL);
+    for (int i = 0; i < FILE_COUNT; i++)
+        free(shop->paths[i]);
     text_close(&shop->directory);
 }
 
@@ -93,7 +104,7 @@ static int write_inputs(const struct workshop *shop, const struct gnuplot_job *j
     gnuplot_set(&settings, "terminal", job->terminal);
     text_add(&settings, job->settings->data, job->settings->length);
     const char *common = gnuplot_embedded("common.gp");
-    if (job->script_path && text_read_file(&script, job->script_path, err) != 0)
+    if (job->script_path && text_read_input(&script, job->script_path, SCRIPT_MIB, err) != 0)
         goto out;
     if (!job->script_path)
         text_printf(&script, "%s", gnuplot_embedded(job->script));
@@ -117,12 +128,20 @@ static int start(const struct workshop *shop, pid_t *child)
                          shop->paths[FILE_SCRIPT],
                          NULL};
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t usual; /* a picture that the limit on files cuts off must not pass for a whole one */
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGXFSZ);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, shop->paths[FILE_MESSAGES],
                                      O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    int failed = posix_spawnp(child, program, &actions, NULL, arguments, environ);
+    int failed = posix_spawnp(child, program, &actions, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return failed;
 }

@@ -8,8 +8,10 @@ void html_text(const char *text, struct text *out)
         char letter;
         const char *entity;
     } entities[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+    struct text visible = {0};
     text_add(out, "", 0);
-    for (const char *c = text; *c; c++) {
+    text_add_visible(&visible, text, strlen(text), "\n\t");
+    for (const char *c = visible.data; *c; c++) {
         const char *entity = NULL;
         for (size_t i = 0; i < sizeof entities / sizeof *entities; i++)
             if (entities[i].letter == *c)
@@ -19,6 +21,7 @@ void html_text(const char *text, struct text *out)
         else
             text_add(out, c, 1);
     }
+    text_close(&visible);
 }
 
 void html_entry(const char *name, const char *value, struct text *out)

@@ -55,7 +55,7 @@ int known_models_check(const char *name, const char *was, const char *now, struc
     if (*was == '?' || *now == '?' || strcmp(was, now) == 0)
         return 0;
     return err_set(err, "model%s '%.300s': was sha256 %.64s, is now %.64s",
-                   model_is_file(name) ? " file" : "", name, was, now);
+                   text_names_file(name) ? " file" : "", name, was, now);
 }
 
 /* What a result says of its model; false if it says nothing. */
@@ -92,5 +92,5 @@ int known_models_add_result(struct known_models *known, const struct json *resul
     if (!one || strcmp(one->sha256, sha256) == 0)
         return 0;
     return err_set(err, "a result of model%s '%.300s' with sha256 %s was expected, found %.64s",
-                   model_is_file(name) ? " file" : "", name, one->sha256, sha256);
+                   text_names_file(name) ? " file" : "", name, one->sha256, sha256);
 }

@@ -1,10 +1,12 @@
 /* snapsim - simulates the prefix caches of language models that mix recurrent layers with
  * attention. This file only finds the command. */
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "policies/list.h"
+#include "sim/core/json.h"
 #include "tools/snapsim/snapsim.h"
 
 const struct command commands[] = {
@@ -30,18 +32,27 @@ const struct plugins snapsim_plugins = {placement_list, eviction_list, memory_li
 
 int say(enum exit_status status, const char *format, ...)
 {
+    char message[2 * ERR_TEXT_SIZE]; /* errors and what stands around them */
+    struct text line = {0};
     va_list args;
     va_start(args, format);
-    fputs("snapsim: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    int length = vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    text_printf(&line, "snapsim: ");
+    if (length > 0)
+        text_add_visible(&line, message, strlen(message), "");
+    fprintf(stderr, "%s\n", line.data);
+    text_close(&line);
     return (int)status;
 }
 
 int print_result(const struct text *text)
 {
-    if (fwrite(text->data, 1, text->length, stdout) != text->length || fflush(stdout) != 0)
+    struct text visible = {0};
+    text_add_visible(&visible, text->data, text->length, "\n\t");
+    bool is_written = fwrite(visible.data, 1, visible.length, stdout) == visible.length;
+    text_close(&visible);
+    if (!is_written || fflush(stdout) != 0)
         return say(EXIT_FAILED, "cannot write the result to stdout");
     return EXIT_GOOD;
 }
@@ -98,6 +109,9 @@ static int find_and_run(int argc, char **argv)
 /* Help and the like are printed piece by piece; whether it all came out is seen here. */
 int main(int argc, char **argv)
 {
+    json_start();
+    /* A file that grows beyond `ulimit -f` is a write that fails, with a message. */
+    signal(SIGXFSZ, SIG_IGN);
     int status = find_and_run(argc, argv);
     if (status == EXIT_GOOD && (fflush(stdout) != 0 || ferror(stdout)))
         return say(EXIT_FAILED, "cannot write to stdout");

@@ -39,8 +39,10 @@ static void add_key(struct results *results, enum results_part part, const struc
 {
     const char *name = json_key(value);
     for (size_t i = 0; i < results->key_count; i++)
-        if (results->keys[i].part == part && strcmp(results->keys[i].name, name) == 0)
+        if (results->keys[i].part == part && strcmp(results->keys[i].name, name) == 0) {
+            results->keys[i].is_number |= json_is_number(value);
             return;
+        }
     results->keys = mem_grow(results->keys, &results->key_capacity, results->key_count + 1,
                              sizeof *results->keys);
     results->keys[results->key_count++] = (struct results_key){
@@ -123,8 +125,14 @@ static int read_document(struct results *results, struct trace_lines *lines, str
     struct json_document document;
     int result = -1;
     int64_t got = 0;
-    while ((got = lines_read(lines, chunk, sizeof chunk, err)) > 0)
+    while ((got = lines_read(lines, chunk, sizeof chunk, err)) > 0) {
         text_add(&source, chunk, (size_t)got);
+        if (source.length > LINES_LENGTH_MAX) {
+            err_set(err, "%.900s: expected a result of at most 64 MiB, found a longer one",
+                    results->path);
+            goto out;
+        }
+    }
     if (got < 0)
         goto out;
     result = json_open_text(&document, results->path, source.data, err);

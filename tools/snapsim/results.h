@@ -34,7 +34,7 @@ struct results_row {
 struct results_key {
     enum results_part part;
     char *name;
-    bool is_number;
+    bool is_number; /* in at least one row */
 };
 
 struct results {

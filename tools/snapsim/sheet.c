@@ -1,6 +1,7 @@
 #include "tools/snapsim/sheet.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "sim/core/units.h"
 
@@ -8,9 +9,12 @@ void sheet_head(const struct result *result, const struct workload *workload, st
 {
     char snapshot[UNITS_TEXT], capacity[UNITS_TEXT];
     const struct config *config = &result->config;
-    text_printf(out, "trace      %s, %" PRIu64 " requests, arrival %s\n", workload->name,
-                result->requests, config->arrival);
-    text_printf(out, "model      %s, snapshot %s, KV %" PRIu64 " B/token, per GPU\n", config->model,
+    text_printf(out, "trace      ");
+    text_add_visible(out, workload->name, strlen(workload->name), "");
+    text_printf(out, ", %" PRIu64 " requests, arrival %s\nmodel      ", result->requests,
+                config->arrival);
+    text_add_visible(out, config->model, strlen(config->model), "");
+    text_printf(out, ", snapshot %s, KV %" PRIu64 " B/token, per GPU\n",
                 units_bytes(result->sizes.snapshot_bytes, snapshot),
                 result->sizes.kv_bytes_per_token);
     text_printf(out, "setting    %s, %s, %s, %s\n\n", config->placement, config->eviction,

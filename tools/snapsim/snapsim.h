@@ -51,11 +51,12 @@ int cmd_man(int argc, char **argv); /* hidden: parts of the manual pages */
 extern const struct plugins snapsim_plugins;
 extern const char snapsim_version[];
 
-/* Prints "snapsim: ..." to stderr and returns the status, so that "return say(...)" ends a command.
- */
+/* Prints "snapsim: ..." to stderr, in one line, and returns the status, so that "return say(...)"
+ * ends a command. */
 int say(enum exit_status status, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Writes text to stdout; a full disk or a closed pipe is EXIT_FAILED. */
+/* Writes text to stdout, without control characters (text_add_visible); a full disk or a closed
+ * pipe is EXIT_FAILED. */
 int print_result(const struct text *text);
 
 #endif
