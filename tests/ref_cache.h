@@ -146,6 +146,9 @@ bool ref_fits_empty(const struct ref_cache *cache, uint32_t kv_end, uint64_t sna
 uint64_t ref_missing_pages(const struct ref_cache *cache, const struct ref_need *need);
 uint64_t ref_missing_snapshots(struct ref_cache *cache, const struct ref_need *need);
 
+/* Whether a need fits as things are. */
+bool ref_fits(struct ref_cache *cache, const struct ref_need *need);
+
 /* Drops one victim after another until a need fits; false if nothing more may go before it does. */
 bool ref_make_room(struct ref_cache *cache, const struct ref_need *need);
 

@@ -293,19 +293,29 @@ static void drop(struct ref_cache *cache, const struct ref_running *r, struct ca
     cache->counters.snapshots_evicted++;
 }
 
+/* How many bytes more than there are a need takes. */
+static uint64_t bytes_short(struct ref_cache *cache, const struct ref_need *need)
+{
+    uint64_t pages = count_pages(cache, need->path, need->kv_end) + need->pages;
+    uint64_t snapshots =
+        cache->snapshot_count + ref_missing_snapshots(cache, need) + need->snapshots;
+    uint64_t bytes = bytes_of(cache, pages, snapshots, cache->live_states + need->live_states);
+    return bytes > usable_bytes(cache) ? bytes - usable_bytes(cache) : 0;
+}
+
+bool ref_fits(struct ref_cache *cache, const struct ref_need *need)
+{
+    return bytes_short(cache, need) == 0;
+}
+
 bool ref_make_room(struct ref_cache *cache, const struct ref_need *need)
 {
-    for (;;) {
-        uint64_t pages = count_pages(cache, need->path, need->kv_end) + need->pages;
-        uint64_t snapshots =
-            cache->snapshot_count + ref_missing_snapshots(cache, need) + need->snapshots;
-        uint64_t bytes = bytes_of(cache, pages, snapshots, cache->live_states + need->live_states);
-        if (bytes <= usable_bytes(cache))
-            return true;
+    uint64_t unit = cache->settings.equal_pages ? page_bytes(cache) : cache->settings.kv_bytes;
+    for (uint64_t missing; (missing = bytes_short(cache, need)) > 0;) {
         struct candidate victim = choose(cache);
         if (victim.index == UINT32_MAX)
             return false;
-        uint64_t unit = cache->settings.equal_pages ? page_bytes(cache) : cache->settings.kv_bytes;
-        drop(cache, need->path, victim, ceil_div(bytes - usable_bytes(cache), unit));
+        drop(cache, need->path, victim, ceil_div(missing, unit));
     }
+    return true;
 }

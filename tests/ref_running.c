@@ -293,6 +293,12 @@ bool ref_add_live_state(struct ref_cache *cache, struct ref_running *r)
     return true;
 }
 
+bool ref_keeps_promises(struct ref_cache *cache)
+{
+    struct ref_need need = need_beside_others(cache, NULL);
+    return ref_fits(cache, &need);
+}
+
 void ref_running_close(struct ref_running *r)
 {
     free(r->path);

@@ -48,6 +48,9 @@ void ref_abort(struct ref_cache *cache, struct ref_running *r);
 void ref_end(struct ref_cache *cache, struct ref_running *r);
 bool ref_add_live_state(struct ref_cache *cache, struct ref_running *r);
 
+/* Whether what is in use and all that is reserved fit together. */
+bool ref_keeps_promises(struct ref_cache *cache);
+
 void ref_running_close(struct ref_running *r);
 
 /* For the files of the model only. */
