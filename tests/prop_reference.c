@@ -144,17 +144,11 @@ static int run_case(const struct group *group, uint64_t seed, struct text *repor
     return result;
 }
 
-static uint64_t environment_number(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 START_TEST(test_fast_equals_model)
 {
     const struct group *group = &groups[_i];
-    uint64_t from = environment_number("SNAPSIM_TEST_SEED", 0);
-    uint64_t count = CASES_PER_GROUP * environment_number("SNAPSIM_TEST_CASES", 1);
+    uint64_t from = suite_number("SNAPSIM_TEST_SEED", 0);
+    uint64_t count = CASES_PER_GROUP * suite_number("SNAPSIM_TEST_CASES", 1);
     if (getenv("SNAPSIM_TEST_SEED"))
         count = 1;
     struct text report = {0};

@@ -6,8 +6,9 @@
  * nothing, and what leaves next is found by looking at everything that could.
  *
  * The rules are those of sim/cache/cache.h and sim/eviction.h, written down a second time without
- * looking at how the fast code follows them. Three files: ref_cache.c one request from look-up to
- * result, ref_evict.c room and victims, ref_place.c placements. */
+ * looking at how the fast code follows them. Four files: ref_running.c requests that run at the
+ * same time, ref_cache.c look-up, and requests one by one, ref_evict.c room and victims,
+ * ref_place.c placements. */
 #ifndef SNAPSIM_REF_CACHE_H
 #define SNAPSIM_REF_CACHE_H
 
@@ -38,7 +39,7 @@ struct ref_settings {
     bool pages_are_blocks; /* --page-tokens trace */
     bool equal_pages;      /* memory `equal`; else `ideal` */
     uint64_t page_tokens;  /* 1 with `ideal` */
-    uint64_t capacity_bytes, kv_bytes, snapshot_bytes;
+    uint64_t capacity_bytes, kv_bytes, snapshot_bytes, live_bytes;
     uint64_t grain, min_compute_tokens;
 };
 
@@ -50,20 +51,20 @@ struct ref_prefix {
     bool resident, ever_resident;
     uint64_t used, stored; /* ages: when it was last used or stored, when it became resident */
     uint64_t counted;      /* age of the last request that counted it */
-    uint64_t count;        /* requests that stored or used it, now or when it was not resident */
+    uint64_t count;        /* requests whose path it is on, resident or not */
 };
 
 struct ref_snapshot {
     uint32_t prefix, asked;
     uint32_t serial;
     uint32_t stream; /* 1 + the stream whose newer one replaces it, or 0 */
-    bool pinned;
     uint64_t used, stored, counted, count;
 };
 
 struct ref_wanted {
     uint32_t position, asked;
     bool newest_only;
+    uint32_t pinned; /* serial of the snapshot that a reservation found there, or 0 */
 };
 
 struct ref_wishes {
@@ -83,7 +84,9 @@ struct ref_part {
 struct ref_cache {
     struct ref_settings settings;
     const struct ref_request *requests;
-    uint32_t request_count, now;
+    uint32_t request_count;
+    uint32_t next; /* request of ref_next */
+    uint32_t now;  /* the request that it turned to last */
     bool kv_is_holding;
     struct ref_prefix *prefixes;
     size_t prefix_count, prefix_capacity;
@@ -97,14 +100,11 @@ struct ref_cache {
     uint32_t *stream_newest; /* by stream: serial of its newest replaceable snapshot, or 0 */
     struct cache_counters counters;
 
-    /* the current request */
-    uint32_t *path; /* path[p] is the prefix of its first p tokens */
-    size_t path_capacity;
-    uint32_t path_end; /* how many tokens the current path has */
-    uint32_t seen, match, hit, kept, limit, consumed_asked;
-    uint32_t consumed;   /* serial of the consumed snapshot, or 0 */
-    uint32_t pinned_end; /* KV of its own path up to here may not go */
-    bool forks;
+    uint64_t moment;             /* goes up when the cache turns to a request */
+    struct ref_running *current; /* the one that it turned to last */
+    struct ref_running **running;
+    size_t running_count, running_capacity;
+    uint64_t live_states;
 };
 
 struct ref_cache *ref_open(const struct ref_settings *settings, const struct ref_request *requests,
@@ -116,21 +116,41 @@ void ref_next(struct ref_cache *cache, struct request_result *out);
 
 /* For the files of the model only. */
 
-/* The age of something that the current request touches. Within a request: KV deepest first, then
+/* The age of something that is touched at this moment. Within a moment: KV deepest first, then
  * snapshots used at look-up, then the consumed one if it is renewed again, then what is stored. */
 enum ref_phase { REF_AGE_KV, REF_AGE_LOOKED_UP, REF_AGE_CONSUMED, REF_AGE_STORED };
 uint64_t ref_age(const struct ref_cache *cache, enum ref_phase phase, uint32_t position);
-uint32_t ref_age_request(uint64_t age); /* 1 + the request; 0: never */
+uint32_t ref_age_moment(uint64_t age); /* 0: never */
 
 struct ref_snapshot *ref_snapshot_at(struct ref_cache *cache, uint32_t prefix);
 bool ref_continues(const struct ref_cache *cache, uint32_t prefix);
-uint32_t ref_resident_on_path(const struct ref_cache *cache, uint32_t end);
 uint64_t ref_used_bytes(const struct ref_cache *cache);
-void ref_note_peak(struct ref_cache *cache);
+bool ref_refuses(const struct ref_cache *cache); /* stores first, and makes room at the end */
+
+/* Finds where a request's prompt goes, and what it can use, and uses it. */
+void ref_look_up(struct ref_cache *cache, struct ref_running *r);
+
+/* What must fit beside what is there: KV of a path, snapshots, what others hold reserved. */
+struct ref_need {
+    const struct ref_running *path; /* NULL: no KV */
+    uint32_t kv_end;
+    const struct ref_wishes *wanted; /* snapshots on that path; NULL: none */
+    uint64_t pages, snapshots, live_states;
+};
 
 void ref_remove_snapshot(struct ref_cache *cache, size_t index);
+void ref_drop_orphans(struct ref_cache *cache);
 bool ref_fits_empty(const struct ref_cache *cache, uint32_t kv_end, uint64_t snapshots);
-void ref_make_room(struct ref_cache *cache, uint32_t kv_end, uint64_t new_snapshots);
+
+/* Pages and snapshots that a need takes now, beside what is there. */
+uint64_t ref_missing_pages(const struct ref_cache *cache, const struct ref_need *need);
+uint64_t ref_missing_snapshots(struct ref_cache *cache, const struct ref_need *need);
+
+/* Whether a need fits as things are. */
+bool ref_fits(struct ref_cache *cache, const struct ref_need *need);
+
+/* Drops one victim after another until a need fits; false if nothing more may go before it does. */
+bool ref_make_room(struct ref_cache *cache, const struct ref_need *need);
 
 bool ref_parse_placement(struct ref_cache *cache);
 void ref_plan(struct ref_cache *cache, struct ref_wishes *wishes);

@@ -101,9 +101,8 @@ static int set_config(struct config *config, const struct ref_case *cell, bool r
     return 0;
 }
 
-/* Opens both, whether it succeeds or not. */
-static int open_cell(const struct ref_case *cell, struct record *record, struct config *config,
-                     struct load *load, struct err *err)
+int ref_case_open(const struct ref_case *cell, struct record *record, struct config *config,
+                  struct load *load, struct err *err)
 {
     char path[256];
     ref_model_path(cell->model, path);
@@ -122,7 +121,7 @@ int ref_case_run(const struct ref_case *cell, struct record *record, struct ref_
     const struct plugins plugins = {placement_list, eviction_list, memory_list};
     *out = (struct ref_results){0};
     out->items = mem_array(record->calls->request_count, sizeof *out->items);
-    int result = open_cell(cell, record, &config, &load, err);
+    int result = ref_case_open(cell, record, &config, &load, err);
     if (result == 0)
         result = replay_config(&out->total, &config, load.workload, load.schedule, &plugins,
                                add_result, out, err);
@@ -147,7 +146,7 @@ int ref_case_bound(const struct ref_case *cell, struct record *record, struct bo
 {
     struct config config;
     struct load load;
-    int result = open_cell(cell, record, &config, &load, err);
+    int result = ref_case_open(cell, record, &config, &load, err);
     if (result == 0)
         result = bound_find(out, &config, load.workload, load.schedule, 100, err);
     load_close(&load);
@@ -194,7 +193,7 @@ static enum ref_eviction eviction_of(const char *name)
     abort();
 }
 
-static struct ref_settings settings_of(const struct ref_case *cell, const struct ref_trace *trace)
+struct ref_settings ref_case_settings(const struct ref_case *cell, const struct ref_trace *trace)
 {
     struct ref_settings settings = {
         .placement = cell->placement,
@@ -217,13 +216,20 @@ static struct ref_settings settings_of(const struct ref_case *cell, const struct
     return settings;
 }
 
-struct named_number {
-    const char *name;
-    uint64_t fast, model;
-};
+struct ref_request *ref_case_requests(const struct ref_case *cell, const struct ref_trace *trace,
+                                      uint32_t **order)
+{
+    *order = arrival_order(trace, cell->arrival);
+    struct ref_request *resolved = ref_trace_resolve(trace, *order);
+    struct ref_request *arriving = mem_array(trace->count, sizeof *arriving);
+    for (uint32_t i = 0; i < trace->count; i++)
+        arriving[i] = resolved[(*order)[i]];
+    free(resolved);
+    return arriving;
+}
 
-static int compare_numbers(const struct named_number *numbers, size_t count, const char *where,
-                           struct err *err)
+int ref_compare_numbers(const struct ref_number *numbers, size_t count, const char *where,
+                        struct err *err)
 {
     for (size_t i = 0; i < count; i++)
         if (numbers[i].fast != numbers[i].model)
@@ -236,7 +242,7 @@ static int compare_request(const struct request_result *fast, const struct reque
                            const char *where, struct err *err)
 {
     const struct outcome *a = &fast->outcome, *b = &model->outcome;
-    const struct named_number numbers[] = {
+    const struct ref_number numbers[] = {
         {"the request", fast->request, model->request},
         {"prompt", fast->prompt_tokens, model->prompt_tokens},
         {"seen", fast->seen_tokens, model->seen_tokens},
@@ -250,13 +256,13 @@ static int compare_request(const struct request_result *fast, const struct reque
         {"snapshots taken", fast->snapshots_taken, model->snapshots_taken},
         {"used bytes", fast->used_bytes, model->used_bytes},
     };
-    return compare_numbers(numbers, sizeof numbers / sizeof *numbers, where, err);
+    return ref_compare_numbers(numbers, sizeof numbers / sizeof *numbers, where, err);
 }
 
-static int compare_counters(const struct cache_counters *a, const struct cache_counters *b,
-                            struct err *err)
+int ref_compare_counters(const struct cache_counters *a, const struct cache_counters *b,
+                         const char *where, struct err *err)
 {
-    const struct named_number numbers[] = {
+    const struct ref_number numbers[] = {
         {"snapshots_taken", a->snapshots_taken, b->snapshots_taken},
         {"snapshots_evicted", a->snapshots_evicted, b->snapshots_evicted},
         {"snapshots_refused", a->snapshots_refused, b->snapshots_refused},
@@ -266,7 +272,7 @@ static int compare_counters(const struct cache_counters *a, const struct cache_c
         {"kv_tokens_evicted", a->kv_tokens_evicted, b->kv_tokens_evicted},
         {"peak_bytes", a->peak_bytes, b->peak_bytes},
     };
-    return compare_numbers(numbers, sizeof numbers / sizeof *numbers, "at the end", err);
+    return ref_compare_numbers(numbers, sizeof numbers / sizeof *numbers, where, err);
 }
 
 int ref_case_compare(const struct ref_case *cell, const struct ref_trace *trace, struct err *err)
@@ -274,18 +280,15 @@ int ref_case_compare(const struct ref_case *cell, const struct ref_trace *trace,
     struct record *record = NULL;
     struct ref_results fast = {0};
     struct ref_cache *model = NULL;
-    uint32_t *order = arrival_order(trace, cell->arrival);
-    struct ref_request *resolved = ref_trace_resolve(trace, order);
-    struct ref_request *arriving = mem_array(trace->count, sizeof *arriving);
+    uint32_t *order = NULL;
+    struct ref_request *requests = ref_case_requests(cell, trace, &order);
     int result = ref_trace_build(trace, &record, err);
     if (result == 0)
         result = ref_case_run(cell, record, &fast, err);
     if (result != 0)
         goto out;
-    for (uint32_t i = 0; i < trace->count; i++)
-        arriving[i] = resolved[order[i]];
-    struct ref_settings settings = settings_of(cell, trace);
-    model = ref_open(&settings, arriving, trace->count);
+    struct ref_settings settings = ref_case_settings(cell, trace);
+    model = ref_open(&settings, requests, trace->count);
     for (uint32_t i = 0; i < trace->count && result == 0; i++) {
         char where[64];
         struct request_result expected;
@@ -295,14 +298,13 @@ int ref_case_compare(const struct ref_case *cell, const struct ref_trace *trace,
         result = compare_request(&fast.items[i], &expected, where, err);
     }
     if (result == 0)
-        result = compare_counters(&fast.total.cache, &model->counters, err);
+        result = ref_compare_counters(&fast.total.cache, &model->counters, "at the end", err);
 out:
     if (model)
         ref_close(model);
     ref_results_close(&fast);
     record_close(record);
-    free(arriving);
-    ref_requests_close(resolved, trace->count);
+    ref_requests_close(requests, trace->count);
     free(order);
     return result;
 }

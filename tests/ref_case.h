@@ -40,6 +40,28 @@ int ref_case_run(const struct ref_case *cell, struct record *record, struct ref_
                  struct err *err) MUST_CHECK;
 void ref_results_close(struct ref_results *results);
 
+/* The settings of a cell, and its load: all that a set-up and a run take. Both are to be closed,
+ * also after a failure. */
+int ref_case_open(const struct ref_case *cell, struct record *record, struct config *config,
+                  struct load *load, struct err *err) MUST_CHECK;
+
+/* The same settings for the model; and what a trace means, in the order in which requests come:
+ * (*order)[i] says which of the trace the i-th is. Freed with ref_requests_close, and free. */
+struct ref_settings ref_case_settings(const struct ref_case *cell, const struct ref_trace *trace);
+struct ref_request *ref_case_requests(const struct ref_case *cell, const struct ref_trace *trace,
+                                      uint32_t **order);
+
+/* A number of the fast code, and what the model says. Returns -1 and names the first that differs.
+ */
+struct ref_number {
+    const char *name;
+    uint64_t fast, model;
+};
+int ref_compare_numbers(const struct ref_number *numbers, size_t count, const char *where,
+                        struct err *err) MUST_CHECK;
+int ref_compare_counters(const struct cache_counters *fast, const struct cache_counters *model,
+                         const char *where, struct err *err) MUST_CHECK;
+
 /* The limits of that cell's model and capacity. */
 int ref_case_bound(const struct ref_case *cell, struct record *record, struct bound *out,
                    struct err *err) MUST_CHECK;

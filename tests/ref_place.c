@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "tests/ref_cache.h"
+#include "tests/ref_running.h"
 
 /* ---- reading "name:value+name:key=value,key=value" ---- */
 
@@ -60,6 +60,7 @@ bool ref_parse_placement(struct ref_cache *cache)
 /* One placement at work on one request. */
 struct planner {
     struct ref_cache *cache;
+    const struct ref_running *r;
     struct ref_wishes *wishes;
     uint32_t n, end;
 };
@@ -69,7 +70,7 @@ static void wish(const struct planner *planner, uint64_t asked, uint64_t grain, 
     if (asked > UINT32_MAX)
         return;
     uint64_t position = asked / grain * grain;
-    if (position <= planner->cache->hit || position > planner->end)
+    if (position <= planner->r->hit || position > planner->end)
         return;
     struct ref_wishes *wishes = planner->wishes;
     for (size_t i = 0; i < wishes->count; i++) {
@@ -84,7 +85,7 @@ static void wish(const struct planner *planner, uint64_t asked, uint64_t grain, 
     wishes->items =
         mem_grow(wishes->items, &wishes->capacity, wishes->count + 1, sizeof *wishes->items);
     wishes->items[wishes->count++] =
-        (struct ref_wanted){(uint32_t)position, (uint32_t)asked, newest_only};
+        (struct ref_wanted){(uint32_t)position, (uint32_t)asked, newest_only, 0};
 }
 
 static void wish_interior(const struct planner *planner, uint64_t asked)
@@ -110,7 +111,7 @@ static void wish_on_grid(const struct planner *planner, uint64_t asked, uint64_t
 
 static void plan_ends(const struct planner *planner, const struct ref_part *part)
 {
-    const struct ref_request *request = &planner->cache->requests[planner->cache->now];
+    const struct ref_request *request = planner->r->request;
     bool turn = strcmp(part->name, "turn") == 0;
     if (turn || strcmp(part->name, "prompt-end") == 0)
         wish_end(planner, planner->n, false);
@@ -130,22 +131,23 @@ static void plan_ends(const struct planner *planner, const struct ref_part *part
 static void plan_branch(const struct planner *planner, size_t index)
 {
     struct ref_cache *cache = planner->cache;
+    const struct ref_running *r = planner->r;
     if (!cache->parts[index].flag) {
-        if (cache->forks)
-            wish_interior(planner, cache->match);
+        if (r->forks)
+            wish_interior(planner, r->match);
         return;
     }
     for (size_t i = 0; i < cache->mark_count[index]; i++) {
         uint32_t mark = cache->marks[index][i], length = cache->prefixes[mark].length;
-        if (length <= planner->n && cache->path[length] == mark)
+        if (length <= planner->n && r->path[length] == mark)
             wish_interior(planner, length);
     }
     /* Where it found a snapshot already, there is nothing to remember. */
-    if (!cache->forks || cache->match <= cache->hit)
+    if (!r->forks || r->match <= r->hit)
         return;
     cache->marks[index] = mem_grow(cache->marks[index], &cache->mark_capacity[index],
                                    cache->mark_count[index] + 1, sizeof **cache->marks);
-    cache->marks[index][cache->mark_count[index]++] = cache->path[cache->match];
+    cache->marks[index][cache->mark_count[index]++] = r->path[r->match];
 }
 
 static uint32_t tokens_shared(const struct ref_request *a, uint32_t end,
@@ -161,7 +163,7 @@ static uint32_t tokens_shared(const struct ref_request *a, uint32_t end,
 static void plan_oracle(const struct planner *planner)
 {
     const struct ref_cache *cache = planner->cache;
-    const struct ref_request *requests = cache->requests, *now = &requests[cache->now];
+    const struct ref_request *requests = cache->requests, *now = planner->r->request;
     for (uint32_t i = cache->now + 1; i < cache->request_count; i++) {
         uint32_t seen = 0, prompt = requests[i].prompt_tokens;
         for (uint32_t j = 0; j < i; j++) {
@@ -213,7 +215,7 @@ static void plan_part(const struct planner *planner, size_t index)
     } else if (strcmp(name, "branch") == 0) {
         plan_branch(planner, index);
     } else if (strcmp(name, "system-prompt") == 0) {
-        uint32_t system = planner->cache->requests[planner->cache->now].system_tokens;
+        uint32_t system = planner->r->request->system_tokens;
         if (system)
             wish_interior(planner, system);
     } else if (strcmp(name, "ladder") == 0) {
@@ -243,8 +245,9 @@ static int compare_wanted(const void *a, const void *b)
 
 void ref_plan(struct ref_cache *cache, struct ref_wishes *wishes)
 {
-    const struct ref_request *request = &cache->requests[cache->now];
-    struct planner planner = {cache, wishes, request->prompt_tokens, request->end_tokens};
+    const struct ref_request *request = cache->current->request;
+    struct planner planner = {cache, cache->current, wishes, request->prompt_tokens,
+                              request->end_tokens};
     wishes->count = 0;
     for (size_t i = 0; i < cache->part_count; i++)
         plan_part(&planner, i);

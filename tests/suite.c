@@ -13,6 +13,12 @@ int suite_run(Suite *suite)
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+uint64_t suite_number(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
 const char *suite_shared(void)
 {
     struct stat status;
