@@ -42,9 +42,10 @@ static int check_node(const struct cache *cache, node_id node, struct recount *r
         recount->snapshots++;
     }
     bool drops = !cache->kv_is_holding || (cache->forked && !cache->forked[node]);
-    if (drops && here->resident > 0 && here->children == 0 &&
-        (here->snapshots == 0 ||
-         cache->snapshots[here->snapshots - 1].position != start + here->resident))
+    uint32_t needed = here->snapshots ? cache->snapshots[here->snapshots - 1].position : 0;
+    if (needed < cache_pinned_to(cache, node))
+        needed = cache_pinned_to(cache, node);
+    if (drops && here->resident > 0 && here->children == 0 && needed != start + here->resident)
         return err_set(err, "node %u: KV that no snapshot needs was kept", node);
     return 0;
 }

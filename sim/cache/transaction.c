@@ -318,7 +318,7 @@ void cache_admit(struct cache *cache, struct running *running, const struct posi
 
 bool cache_add_live_state(struct cache *cache, struct running *owner)
 {
-    struct plan plan = {.running = owner, .live_states = 1};
+    struct plan plan = {.running = owner, .live_states = 1, .counts_anew = true};
     if (!room_make(cache, &plan))
         return false;
     cache->memory.ops->live_add(&cache->memory);
