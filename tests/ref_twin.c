@@ -24,15 +24,14 @@ int twin_open(struct twin *out, const struct ref_case *cell, const struct ref_tr
     free(order);
     out->paths = mem_array(trace->count, sizeof *out->paths);
     out->slots = mem_array(slot_count, sizeof *out->slots);
-    if (ref_trace_build(trace, &out->workload, err) != 0)
-        return -1;
-    out->walkers = mem_array(out->workload->node_count, sizeof *out->walkers);
-    if (ref_case_open(cell, out->workload, &out->config, &out->schedule, err) != 0 ||
+    if (ref_trace_build(trace, &out->record, err) != 0 ||
+        ref_case_open(cell, out->record, &out->config, &out->load, err) != 0 ||
         setup_open(&out->setup, &out->config, &plugins, &out->models, err) != 0 ||
-        cell_open(&out->cell, &out->setup, out->workload, out->schedule, 0, err) != 0)
+        cell_open(&out->cell, &out->setup, out->load.workload, out->load.schedule, 0, err) != 0)
         return -1;
     struct ref_settings settings = ref_case_settings(cell, trace);
     settings.live_bytes = out->setup.sizes.state_bytes;
+    out->walkers = mem_array(out->load.workload->node_count, sizeof *out->walkers);
     out->model = ref_open(&settings, out->requests, trace->count);
     return 0;
 }
@@ -49,9 +48,9 @@ void twin_close(struct twin *twin)
         cell_close(&twin->cell);
     setup_close(&twin->setup);
     models_close(&twin->models);
-    schedule_close(twin->schedule);
+    load_close(&twin->load);
     config_close(&twin->config);
-    workload_close(twin->workload);
+    record_close(twin->record);
     ref_requests_close(twin->requests, twin->request_count);
     free(twin->positions.items);
     free(twin->slots);
@@ -72,11 +71,15 @@ void twin_fail(const struct twin *twin, const char *where, const char *what)
 
 /* ---- comparing ---- */
 
+static const struct request *request_of(const struct twin *twin, uint32_t arrival)
+{
+    return &twin->load.workload->requests[twin->load.schedule->arrivals[arrival].request];
+}
+
 static uint32_t fast_resident(const struct twin *twin, uint32_t arrival)
 {
-    const struct workload *workload = twin->workload;
-    const struct request *request = &workload->requests[twin->schedule->arrivals[arrival].request];
-    node_id node = request->reply_node;
+    const struct workload *workload = twin->load.workload;
+    node_id node = request_of(twin, arrival)->reply_node;
     while (node != NODE_ROOT && twin->cell.cache->nodes[node].resident == 0)
         node = workload->nodes[node].parent;
     if (node == NODE_ROOT)
@@ -108,6 +111,15 @@ static int compare_kv(const struct twin *twin, struct err *err)
     return 0;
 }
 
+/* 1 + the stream whose newest a snapshot is, as the fast code numbers streams; or 0. */
+static uint32_t fast_stream(const struct twin *twin, uint32_t model_stream)
+{
+    for (uint32_t i = 0; i < twin->request_count; i++)
+        if (twin->requests[i].stream + 1 == model_stream)
+            return request_of(twin, i)->stream + 1;
+    return 0;
+}
+
 /* Both hold as many snapshots, and each of the fast one's has its like in the model. */
 static int compare_snapshots(const struct twin *twin, struct err *err)
 {
@@ -125,12 +137,13 @@ static int compare_snapshots(const struct twin *twin, struct err *err)
         if (model == NULL)
             return err_set(err, "the fast code has a snapshot at %u of request %u, the model none",
                            position, walker - 1);
-        if (model->asked != snapshot->asked || model->stream != snapshot->stream)
+        uint32_t stream = fast_stream(twin, model->stream);
+        if (model->asked != snapshot->asked || stream != snapshot->stream)
             return err_set(err,
                            "the snapshot at %u of request %u was asked for at %u and is of stream "
                            "%u in the fast code, %u and %u in the model",
                            position, walker - 1, snapshot->asked, snapshot->stream, model->asked,
-                           model->stream);
+                           stream);
     }
     return 0;
 }
@@ -197,9 +210,9 @@ static int compare_found(const struct twin_slot *slot, struct err *err)
 /* From now on a path is known to the model, and its nodes may hold something. */
 static void note_path(struct twin *twin, uint32_t slot, uint32_t arrival)
 {
-    const struct workload *workload = twin->workload;
+    const struct workload *workload = twin->load.workload;
     const struct ref_running *r = &twin->slots[slot].model;
-    const struct request *request = &workload->requests[twin->schedule->arrivals[arrival].request];
+    const struct request *request = request_of(twin, arrival);
     if (twin->paths[arrival] != NULL)
         return;
     twin->paths[arrival] = mem_array(r->request->end_tokens + 1, sizeof **twin->paths);

@@ -19,9 +19,9 @@ struct twin_slot {
 struct twin {
     const struct ref_case *settings;
     const struct ref_trace *trace;
-    struct workload *workload;
+    struct record *record;
     struct config config;
-    struct schedule *schedule;
+    struct load load;
     struct models models;
     struct setup setup;
     struct cell cell;
