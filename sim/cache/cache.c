@@ -63,7 +63,7 @@ void cache_close(struct cache *cache)
     free(cache->kv_pins);
     free(cache->forked);
     free(cache->snapshots);
-    free(cache->stream_newest);
+    free(cache->newest_of);
     free(cache->path);
     free(cache->wanted_nodes);
     marks_close(&cache->with_snapshots);

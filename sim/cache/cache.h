@@ -64,8 +64,14 @@ struct snapshot {
     uint32_t next;     /* 1 + the next shallower snapshot on this node, or 0; also the free list */
     uint32_t deeper;   /* 1 + the next deeper snapshot on this node, or 0 */
     uint32_t stream;   /* 1 + the stream whose newer snapshot replaces this one, or 0 */
+    uint32_t serial;   /* from 1, in the order of taking: a slot is used again */
     uint16_t pins;     /* of running requests */
     bool live;
+};
+
+/* A snapshot that was there once; serial tells whether it still is. */
+struct newest { /* zeroes: none */
+    uint32_t snapshot, serial;
 };
 
 struct cache_settings {
@@ -134,8 +140,9 @@ struct cache {
     uint32_t *kv_pins;             /* by node: pins of KV that end on it (struct kv_pin) */
     struct memory_need reserved;   /* by all running requests */
 
-    uint32_t *stream_newest; /* by stream: 1 + its newest replaceable snapshot, or 0 */
-    uint32_t *path;          /* scratch: nodes or holdings of the current request, deepest first */
+    struct newest
+        *newest_of; /* by stream: its newest replaceable snapshot; NULL before the first */
+    uint32_t *path; /* scratch: nodes or holdings of the current request, deepest first */
     size_t path_length, path_capacity;
     node_id *wanted_nodes; /* scratch: of the snapshots that the current request wants */
     size_t wanted_capacity;

@@ -75,15 +75,15 @@ void commit_plan(struct cache *cache, struct plan *plan)
 /* The stream's newest snapshot is this one: the one before goes, if it still is the stream's. */
 static void own_newest(struct cache *cache, uint32_t snapshot, uint32_t stream)
 {
-    if (cache->stream_newest == NULL)
-        cache->stream_newest =
-            mem_array(cache->workload->stream_count, sizeof *cache->stream_newest);
-    uint32_t before = cache->stream_newest[stream];
-    cache->stream_newest[stream] = snapshot + 1;
-    if (before == 0 || before == snapshot + 1 ||
-        cache->snapshots[before - 1].stream != stream + 1 || cache->snapshots[before - 1].pins > 0)
+    if (cache->newest_of == NULL)
+        cache->newest_of = mem_array(cache->workload->stream_count, sizeof *cache->newest_of);
+    const struct newest before = cache->newest_of[stream];
+    cache->newest_of[stream] = (struct newest){snapshot, cache->snapshots[snapshot].serial};
+    const struct snapshot *old = &cache->snapshots[before.snapshot];
+    if (before.snapshot == snapshot || !old->live || old->serial != before.serial ||
+        old->stream != stream + 1 || old->pins > 0)
         return;
-    store_drop_snapshot(cache, before - 1);
+    store_drop_snapshot(cache, before.snapshot);
     cache->counters.snapshots_replaced++;
 }
 

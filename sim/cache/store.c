@@ -240,13 +240,15 @@ uint32_t store_snapshot(struct cache *cache, node_id node, const struct wanted_p
         deeper = next;
         next = cache->snapshots[next - 1].next;
     }
-    cache->snapshots[slot] = (struct snapshot){.node = node,
-                                               .position = wanted->position,
-                                               .asked = wanted->asked,
-                                               .next = next,
-                                               .deeper = deeper,
-                                               .stream = stream,
-                                               .live = true};
+    cache->snapshots[slot] =
+        (struct snapshot){.node = node,
+                          .position = wanted->position,
+                          .asked = wanted->asked,
+                          .next = next,
+                          .deeper = deeper,
+                          .stream = stream,
+                          .serial = (uint32_t)cache->counters.snapshots_taken + 1,
+                          .live = true};
     link_snapshot(cache, node, deeper, slot + 1);
     if (next != 0)
         cache->snapshots[next - 1].deeper = slot + 1;
@@ -267,9 +269,6 @@ void store_drop_snapshot(struct cache *cache, uint32_t snapshot)
     if (gone->next != 0)
         cache->snapshots[gone->next - 1].deeper = gone->deeper;
     mark_snapshots(cache, node);
-    if (gone->stream > 0 && cache->stream_newest &&
-        cache->stream_newest[gone->stream - 1] == snapshot + 1)
-        cache->stream_newest[gone->stream - 1] = 0; /* the number will be another snapshot's */
     gone->live = false;
     gone->stream = 0;
     gone->next = cache->snapshot_free;

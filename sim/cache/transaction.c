@@ -211,14 +211,22 @@ bool cache_reserve(struct cache *cache, struct running *running, uint32_t kv_end
 
 /* ---- commit ---- */
 
-/* All KV on the path is as young as what is stored now. */
-static void renew_path(struct cache *cache, struct running *running)
+/* Where KV of the path ends now; all of it is as young as this moment. */
+static void note_match(struct cache *cache, struct running *running)
 {
     uint64_t passed = 0;
     running->match_node = walk_to_resident(cache, running->context.request->reply_node, &passed);
-    if (running->used_at != cache->moments && cache->kv_is_holding)
-        lookup_use_kv(cache, running->match_node);
     running->used_at = cache->moments;
+}
+
+/* Makes all KV on the path as young as what is stored now. */
+static void renew_path(struct cache *cache, struct running *running)
+{
+    if (running->used_at == cache->moments)
+        return;
+    note_match(cache, running);
+    if (cache->kv_is_holding)
+        lookup_use_kv(cache, running->match_node);
 }
 
 static void note_peak(struct cache *cache)
@@ -258,6 +266,7 @@ bool cache_commit(struct cache *cache, struct running *running)
     }
     renew_path(cache, running);
     store_plan(cache, &plan);
+    note_match(cache, running);
     if (running->wants_newest > 0)
         running->newest = running->wants_newest;
     if (!refuses)
