@@ -11,8 +11,8 @@
 
 #define STORY_REQUESTS 6
 
-/* A prompt is "conversation:tokens", each letter a token. A unit is 4 bytes. In the steps SLOT is
- * who does it, REQUEST the number of a prompt:
+/* A request is "conversation:prompt" or "conversation:prompt|reply", each letter a token. A unit is
+ * 4 bytes. In the steps SLOT is who does it, REQUEST is which:
  *     start SLOT REQUEST hit TOKENS
  *     reserve SLOT kv TOKENS [at POSITION]... [last POSITION] yes|no
  *     commit SLOT yes|no        live SLOT yes|no        abort SLOT        end SLOT
@@ -163,6 +163,21 @@ static const struct story stories[] = {
                  "snapshots; kv 0:3; end 0; units 3; abort 1; units 0",
     },
     {
+        /* 4 tokens and snapshots at 2 and 4 are 10 units. The second time the one at 2 is the hit,
+         * the one at 4 is to be renewed, and one at 3 is reserved: 13 of 15. A live state is too
+         * much, as nothing may go. After the commit the one at 3 may, the older one of 3 and 4. */
+        .name = "a live state beside a reservation that renews",
+        .model = KV_1_STATE_3,
+        .eviction = "lru",
+        .memory = "ideal",
+        .page_tokens = "auto",
+        .units = 15,
+        .prompts = {"0:aaaa"},
+        .steps = "start 0 0 hit 0; reserve 0 kv 4 at 2 at 4 yes; commit 0 yes; end 0; units 10; "
+                 "start 0 0 hit 2; reserve 0 kv 4 at 3 at 4 yes; live 0 no; units 10; "
+                 "commit 0 yes; units 13; live 0 yes; units 13; snapshots 0:2 0:4; end 0; units 10",
+    },
+    {
         /* The stream's snapshot moves from 2 to 4 when the request that took it ends; one that
          * another request runs on stays. */
         .name = "last",
@@ -190,6 +205,20 @@ static const struct story stories[] = {
         .steps = "start 0 0 hit 0; start 1 1 hit 0; reserve 1 kv 4 yes; commit 1 yes; end 1; "
                  "reserve 0 kv 4 yes; commit 0 yes; end 0; start 0 2 hit 0; reserve 0 kv 2 yes; "
                  "kv 0:4 1:2; commit 0 yes; kv 0:4 1:2 2:2; end 0",
+    },
+    {
+        /* All 4 tokens of 0 are there, of which its prompt is one. It comes again, and commits 2 of
+         * them: all are young again, so 1 gives way, although its KV was stored later. */
+        .name = "a commit makes the whole path young",
+        .model = KV_1_ONLY,
+        .eviction = "lru",
+        .memory = "ideal",
+        .page_tokens = "auto",
+        .units = 8,
+        .prompts = {"0:a|aaa", "1:bbbb", "2:cc"},
+        .steps = "start 0 0 hit 0; reserve 0 kv 4 yes; commit 0 yes; end 0; start 1 1 hit 0; "
+                 "reserve 1 kv 4 yes; commit 1 yes; end 1; start 0 0 hit 0; reserve 0 kv 2 yes; "
+                 "commit 0 yes; start 1 2 hit 0; reserve 1 kv 2 yes; kv 0:4 1:2; end 0; abort 1",
     },
     {
         /* lfu counts a request when it starts: of equal counts, 0 was used longest ago. */
@@ -362,10 +391,15 @@ static void read_prompts(struct ref_trace *trace, const struct story *story)
         const char *prompt = story->prompts[trace->count];
         drawn->conversation = (uint32_t)(prompt[0] - '0');
         drawn->at = trace->count;
-        drawn->in = (uint32_t)strlen(prompt + 2);
-        drawn->text = mem_array(drawn->in, sizeof *drawn->text);
-        for (uint32_t i = 0; i < drawn->in; i++)
-            drawn->text[i] = (uint32_t)(prompt[2 + i] - 'a');
+        drawn->text = mem_array(strlen(prompt), sizeof *drawn->text);
+        for (const char *letter = prompt + 2; *letter; letter++) {
+            if (*letter == '|')
+                drawn->in = drawn->out;
+            else
+                drawn->text[drawn->out++] = (uint32_t)(*letter - 'a');
+        }
+        drawn->in = strchr(prompt, '|') ? drawn->in : drawn->out;
+        drawn->out -= drawn->in;
     }
 }
 
