@@ -1,6 +1,7 @@
 #include "tools/snapsim/gnuplot.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -29,18 +30,21 @@ const char *gnuplot_embedded(const char *name)
     return "";
 }
 
-/* In single quotes gnuplot takes every character as it is, a quote written twice. A line cannot
- * end within them. */
+/* In double quotes, where gnuplot takes any byte by its octal number: so no quote, backslash or
+ * backquote (a command to run) is ever seen by its parser. It takes a digit behind such a number as
+ * a part of it, so that one is given by number as well. A line of text stays one line. */
 void gnuplot_set(struct text *settings, const char *name, const char *value)
 {
-    text_printf(settings, "%s = '", name);
-    for (const char *c = value; *c; c++) {
-        if (*c == '\'')
-            text_add(settings, "''", 2);
+    text_printf(settings, "%s = \"", name);
+    bool was_number = false;
+    for (const unsigned char *c = (const unsigned char *)value; *c; c++) {
+        was_number = isdigit(*c) ? was_number : !isalpha(*c) && *c != ' ';
+        if (was_number)
+            text_printf(settings, "\\%03o", *c < ' ' || *c == 0x7f ? ' ' : *c);
         else
-            text_add(settings, *c == '\n' || *c == '\r' ? " " : c, 1);
+            text_printf(settings, "%c", *c);
     }
-    text_printf(settings, "'\n");
+    text_printf(settings, "\"\n");
 }
 
 void gnuplot_set_number(struct text *settings, const char *name, double value)

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/core/mem.h"
-
 int layout_read(struct layout *out, const char *measures, const char *messages, struct err *err)
 {
     *out = (struct layout){.has_legend = strstr(messages, "fitting plot titles into key") == NULL};
@@ -18,8 +16,8 @@ int layout_read(struct layout *out, const char *measures, const char *messages, 
 
 bool layout_fits(const struct layout *layout)
 {
-    return layout->has_legend && layout->width_share >= LAYOUT_WIDTH_SHARE &&
-           layout->height_share >= LAYOUT_HEIGHT_SHARE;
+    return layout->has_legend && layout->width_share >= LAYOUT_SHARE &&
+           layout->height_share >= LAYOUT_SHARE;
 }
 
 /* With t inches taken, a plot has the share s of t / (1 - s) inches. Up to the next tenth, and at
@@ -35,11 +33,11 @@ bool layout_enlarge(const struct layout *layout, double *width, double *height)
 {
     *width = layout->width;
     *height = layout->height;
-    if (layout->width_share < LAYOUT_WIDTH_SHARE)
-        *width = enough(*width, layout->width_share, LAYOUT_WIDTH_SHARE);
-    if (layout->height_share < LAYOUT_HEIGHT_SHARE)
-        *height = enough(*height, layout->height_share, LAYOUT_HEIGHT_SHARE);
-    else if (!layout->has_legend && layout->width_share >= LAYOUT_WIDTH_SHARE)
+    if (layout->width_share < LAYOUT_SHARE)
+        *width = enough(*width, layout->width_share, LAYOUT_SHARE);
+    if (layout->height_share < LAYOUT_SHARE)
+        *height = enough(*height, layout->height_share, LAYOUT_SHARE);
+    else if (!layout->has_legend && layout->width_share >= LAYOUT_SHARE)
         *height = enough(*height, layout->height_share, layout->height_share);
     return *width <= LAYOUT_INCHES_MOST && *height <= LAYOUT_INCHES_MOST;
 }
@@ -59,13 +57,12 @@ static void add_advice(const struct layout *layout, double width, double height,
 int layout_refuse(const struct layout *layout, double width, double height, struct err *err)
 {
     struct text advice = {0}, legend = {0};
-    bool is_wide = layout->width_share >= LAYOUT_WIDTH_SHARE;
+    bool is_wide = layout->width_share >= LAYOUT_SHARE;
     double share = is_wide ? layout->height_share : layout->width_share;
-    double least = is_wide ? LAYOUT_HEIGHT_SHARE : LAYOUT_WIDTH_SHARE;
     add_advice(layout, width, height, &advice);
     text_printf(&legend, layout->legend_lines > 0 ? "the legend of %g lines" : "the legend",
                 layout->legend_lines);
-    if (is_wide && layout->height_share >= LAYOUT_HEIGHT_SHARE)
+    if (is_wide && layout->height_share >= LAYOUT_SHARE)
         err_set(err, "%s does not fit into a figure of %gin by %gin%s", legend.data, layout->width,
                 layout->height, advice.data);
     else
@@ -73,7 +70,7 @@ int layout_refuse(const struct layout *layout, double width, double height, stru
                 "%s and the names at the axes leave %.0f %% of the %s of %gin for the plot, at "
                 "least %.0f %% was expected%s",
                 legend.data, 100 * (share > 0 ? share : 0), is_wide ? "height" : "width",
-                is_wide ? layout->height : layout->width, 100 * least, advice.data);
+                is_wide ? layout->height : layout->width, 100 * LAYOUT_SHARE, advice.data);
     text_close(&advice);
     text_close(&legend);
     return -1;

@@ -2,9 +2,9 @@
  *
  * gnuplot gives a legend and the names at an axis what they ask for and the plot the rest, be that
  * nothing, or less than nothing: then it draws the axis from right to left. So no figure is given
- * out whose plot has less than LAYOUT_WIDTH_SHARE of its width or LAYOUT_HEIGHT_SHARE of its
- * height, or whose legend did not fit. What gnuplot says it drew is what counts (measure.gp), since
- * each of its terminals has its own idea of how wide a text is. */
+ * out whose plot has less than LAYOUT_SHARE of its width or of its height, or whose legend did not
+ * fit. What gnuplot says it drew is what counts (measure.gp), since each of its terminals has its
+ * own idea of how wide a text is. */
 #ifndef SNAPSIM_LAYOUT_H
 #define SNAPSIM_LAYOUT_H
 
@@ -12,8 +12,7 @@
 
 #include "sim/core/text.h"
 
-#define LAYOUT_WIDTH_SHARE 0.35
-#define LAYOUT_HEIGHT_SHARE 0.35
+#define LAYOUT_SHARE 0.35
 #define LAYOUT_INCHES_MOST 50 /* of a figure, either way */
 
 struct layout {
