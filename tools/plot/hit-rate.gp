@@ -40,6 +40,7 @@ if (width >= 4.5) {
     set key outside top center horizontal Left reverse width 2 samplen 2.6
 }
 if (columns == 2) { unset key }
+legend_lines = columns == 2 ? 0 : columns - 1
 set style line 101 linewidth 1.5 dashtype 3 linecolor rgb "#222222"
 set style line 102 linewidth 1.5 dashtype 1 linecolor rgb "#999999"
 plot for [i = columns - limits + 1:columns] csv using 1:i \

@@ -6,6 +6,7 @@
 #include "sim/core/units.h"
 #include "tools/snapsim/figure.h"
 #include "tools/snapsim/gnuplot.h"
+#include "tools/snapsim/layout.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 #include "tools/snapsim/where.h"
@@ -26,6 +27,10 @@ static void help(const struct flag *flags)
         printf("  %-10s %s\n", kind->name, kind->summary);
     fputs("\n", stdout);
     options_print_flags(flags, stdout);
+    printf(
+        "\nA figure whose legend and names leave its plot less than %.0f %% of the width or the\n"
+        "height is refused, with a size that is enough.\n",
+        100 * LAYOUT_SHARE);
     fputs("\nexamples:\n"
           "  snapsim plot hit-rate out -o hit.pdf --where eviction=lru --range 0.5:1\n"
           "  snapsim plot misses out -o misses.pdf --where capacity=64GiB\n"
@@ -144,11 +149,10 @@ static int plot(const struct figure_kind *kind, const char *path, const struct p
                                     .terminal = flags->output ? terminal_of(flags->output) : NULL,
                                     .settings = &figure.settings,
                                     .csv = &figure.csv};
-    if (flags->csv && text_write_file(flags->csv, figure.csv.data, figure.csv.length, &err) != 0)
-        status = say(EXIT_FAILED, "%s", err.text);
-    else if (flags->output &&
-             (gnuplot_draw(&job, &picture, &err) != 0 ||
-              text_write_file(flags->output, picture.data, picture.length, &err) != 0))
+    if ((flags->output && gnuplot_draw(&job, &picture, &err) != 0) ||
+        (flags->csv &&
+         text_write_file(flags->csv, figure.csv.data, figure.csv.length, &err) != 0) ||
+        (flags->output && text_write_file(flags->output, picture.data, picture.length, &err) != 0))
         status = say(EXIT_FAILED, "%s", err.text);
 out:
     text_close(&picture);

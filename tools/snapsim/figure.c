@@ -55,26 +55,21 @@ static void add_name(const struct axis *axis, const struct results *results, siz
     }
 }
 
-/* A field of CSV in quotes: gnuplot takes what is between them as it is, so that a quote within
- * cannot be written; names have none. */
+/* A field of CSV in quotes, of which gnuplot has a reading of its own: it cuts a name at a comma,
+ * knows no way to write a quote, takes a backslash for one before another character, and nothing
+ * between two quotes for the rest of the line. */
 static void add_quoted(const char *field, struct text *out)
 {
+    struct text visible = {0};
+    text_add_visible(&visible, *field ? field : " ", *field ? strlen(field) : 1, "");
     text_add(out, "\"", 1);
-    for (const char *c = field; *c; c++)
-        text_add(out, *c == '"' ? "'" : c, 1);
+    for (const char *c = visible.data; *c; c++) {
+        if (*c == '\\')
+            text_add(out, c, 1);
+        text_add(out, *c == '"' ? "'" : *c == ',' ? ";" : c, 1);
+    }
     text_add(out, "\"", 1);
-}
-
-/* A name of a column: gnuplot cuts that at a comma, quoted or not. */
-static void add_header(const struct axis *axis, const struct results *results, size_t value,
-                       struct text *out)
-{
-    struct text name = {0};
-    add_name(axis, results, value, &name);
-    for (size_t i = 0; i < name.length; i++)
-        name.data[i] = name.data[i] == ',' ? ';' : name.data[i];
-    add_quoted(name.data, out);
-    text_close(&name);
+    text_close(&visible);
 }
 
 static void add_quoted_name(const struct axis *axis, const struct results *results, size_t value,
@@ -229,7 +224,7 @@ static void write_lines(struct figure *out, const struct pivot *pivot, const str
     for (size_t column = 0; column < pivot->columns.count; column++) {
         text_add(&out->csv, ",", 1);
         if (pivot->columns.key_count > 0)
-            add_header(&pivot->columns, results, column, &out->csv);
+            add_quoted_name(&pivot->columns, results, column, &out->csv);
         else
             add_quoted(pivot->values[0].name, &out->csv);
     }

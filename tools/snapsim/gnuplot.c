@@ -1,6 +1,7 @@
 #include "tools/snapsim/gnuplot.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 
 #include "sim/core/mem.h"
 #include "tools/snapsim/embedded.h"
+#include "tools/snapsim/layout.h"
 
 extern char **environ;
 
@@ -28,18 +30,21 @@ const char *gnuplot_embedded(const char *name)
     return "";
 }
 
-/* In single quotes gnuplot takes every character as it is, a quote written twice. A line cannot
- * end within them. */
+/* In double quotes, where gnuplot takes any byte by its octal number: so no quote, backslash or
+ * backquote (a command to run) is ever seen by its parser. It takes a digit behind such a number as
+ * a part of it, so that one is given by number as well. A line of text stays one line. */
 void gnuplot_set(struct text *settings, const char *name, const char *value)
 {
-    text_printf(settings, "%s = '", name);
-    for (const char *c = value; *c; c++) {
-        if (*c == '\'')
-            text_add(settings, "''", 2);
+    text_printf(settings, "%s = \"", name);
+    bool was_number = false;
+    for (const unsigned char *c = (const unsigned char *)value; *c; c++) {
+        was_number = isdigit(*c) ? was_number : !isalpha(*c) && *c != ' ';
+        if (was_number)
+            text_printf(settings, "\\%03o", *c < ' ' || *c == 0x7f ? ' ' : *c);
         else
-            text_add(settings, *c == '\n' || *c == '\r' ? " " : c, 1);
+            text_printf(settings, "%c", *c);
     }
-    text_printf(settings, "'\n");
+    text_printf(settings, "\"\n");
 }
 
 void gnuplot_set_number(struct text *settings, const char *name, double value)
@@ -47,10 +52,21 @@ void gnuplot_set_number(struct text *settings, const char *name, double value)
     text_printf(settings, "%s = %.17g\n", name, value);
 }
 
-/* The names within the directory, in the order in which gnuplot reads the first three. */
-enum { FILE_SETTINGS, FILE_COMMON, FILE_SCRIPT, FILE_CSV, FILE_PICTURE, FILE_MESSAGES, FILE_COUNT };
-static const char *const file_names[FILE_COUNT] = {"settings.gp", "common.gp", "script.gp",
-                                                   "figure.csv",  "picture",   "messages"};
+/* The names within the directory, in the order in which gnuplot reads the first four. */
+enum {
+    FILE_SETTINGS,
+    FILE_COMMON,
+    FILE_SCRIPT,
+    FILE_MEASURE,
+    FILE_CSV,
+    FILE_PICTURE,
+    FILE_MESSAGES,
+    FILE_MEASURES,
+    FILE_COUNT
+};
+static const char *const file_names[FILE_COUNT] = {"settings.gp", "common.gp",  "script.gp",
+                                                   "measure.gp",  "figure.csv", "picture",
+                                                   "messages",    "measures"};
 
 struct workshop {
     struct text directory;
@@ -95,22 +111,31 @@ static void workshop_close(struct workshop *shop)
     text_close(&shop->directory);
 }
 
-static int write_inputs(const struct workshop *shop, const struct gnuplot_job *job, struct err *err)
+/* width and height: in place of what the settings say, where they are not 0. */
+static int write_inputs(const struct workshop *shop, const struct gnuplot_job *job, double width,
+                        double height, struct err *err)
 {
     struct text settings = {0}, script = {0};
     int result = -1;
     gnuplot_set(&settings, "csv", shop->paths[FILE_CSV]);
     gnuplot_set(&settings, "output", shop->paths[FILE_PICTURE]);
     gnuplot_set(&settings, "terminal", job->terminal);
+    gnuplot_set(&settings, "measures", shop->paths[FILE_MEASURES]);
     text_add(&settings, job->settings->data, job->settings->length);
+    if (width > 0)
+        gnuplot_set_number(&settings, "width", width);
+    if (height > 0)
+        gnuplot_set_number(&settings, "height", height);
     const char *common = gnuplot_embedded("common.gp");
+    const char *measure = job->script_path ? "" : gnuplot_embedded("measure.gp");
     if (job->script_path && text_read_input(&script, job->script_path, SCRIPT_MIB, err) != 0)
         goto out;
     if (!job->script_path)
         text_printf(&script, "%s", gnuplot_embedded(job->script));
     if (text_write_file(shop->paths[FILE_SETTINGS], settings.data, settings.length, err) == 0 &&
         text_write_file(shop->paths[FILE_COMMON], common, strlen(common), err) == 0 &&
-        text_write_file(shop->paths[FILE_SCRIPT], script.data, script.length, err) == 0)
+        text_write_file(shop->paths[FILE_SCRIPT], script.data, script.length, err) == 0 &&
+        text_write_file(shop->paths[FILE_MEASURE], measure, strlen(measure), err) == 0)
         result = text_write_file(shop->paths[FILE_CSV], job->csv->data, job->csv->length, err);
 out:
     text_close(&settings);
@@ -126,6 +151,7 @@ static int start(const struct workshop *shop, pid_t *child)
                          shop->paths[FILE_SETTINGS],
                          shop->paths[FILE_COMMON],
                          shop->paths[FILE_SCRIPT],
+                         shop->paths[FILE_MEASURE],
                          NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -190,16 +216,55 @@ static int run(const struct workshop *shop, const struct gnuplot_job *job, struc
     return 0;
 }
 
-int gnuplot_draw(const struct gnuplot_job *job, struct text *picture, struct err *err)
+static int measure(const struct workshop *shop, struct layout *layout, struct err *err)
+{
+    struct text measures = {0}, messages = {0};
+    int result = -1;
+    if (text_read_file(&measures, shop->paths[FILE_MEASURES], err) == 0 &&
+        text_read_file(&messages, shop->paths[FILE_MESSAGES], err) == 0)
+        result = layout_read(layout, measures.data, messages.data, err);
+    text_close(&measures);
+    text_close(&messages);
+    return result;
+}
+
+/* Draws once, at the size of the settings or at another. The picture is read if the plot has its
+ * room; *fits says whether it has. */
+static int draw(const struct gnuplot_job *job, double width, double height, struct text *picture,
+                struct layout *layout, bool *fits, struct err *err)
 {
     struct workshop shop;
     if (workshop_open(&shop, err) != 0)
         return -1;
-    int result = write_inputs(&shop, job, err);
+    int result = write_inputs(&shop, job, width, height, err);
     if (result == 0)
         result = run(&shop, job, err);
-    if (result == 0)
+    if (result == 0 && !job->script_path)
+        result = measure(&shop, layout, err);
+    *fits = result == 0 && (job->script_path || layout_fits(layout));
+    if (*fits)
         result = text_read_file(picture, shop.paths[FILE_PICTURE], err);
     workshop_close(&shop);
+    return result;
+}
+
+int gnuplot_draw(const struct gnuplot_job *job, struct text *picture, struct err *err)
+{
+    struct layout asked, layout;
+    struct text larger = {0};
+    bool fits = false;
+    double width = 0, height = 0;
+    int result = draw(job, 0, 0, picture, &asked, &fits, err);
+    if (result != 0 || fits)
+        return result;
+    /* By trial, so that what is advised is known to do. */
+    layout = asked;
+    while (result == 0 && !fits && layout_enlarge(&layout, &width, &height))
+        result = draw(job, width, height, &larger, &layout, &fits, err);
+    if (fits && job->may_grow)
+        text_add(picture, larger.data, larger.length);
+    else if (result == 0)
+        result = layout_refuse(&asked, fits ? width : 0, fits ? height : 0, err);
+    text_close(&larger);
     return result;
 }

@@ -6,12 +6,15 @@
 #ifndef SNAPSIM_GNUPLOT_H
 #define SNAPSIM_GNUPLOT_H
 
+#include <stdbool.h>
+
 #include "sim/core/text.h"
 
 struct gnuplot_job {
     const char *script;      /* name of an embedded one: "hit-rate.gp" */
     const char *script_path; /* a file to use instead, or NULL */
     const char *terminal;    /* "pdf", "svg" or "png" */
+    bool may_grow;           /* a larger figure will do where its size leaves no room */
     const struct text *settings, *csv;
 };
 
@@ -19,7 +22,8 @@ struct gnuplot_job {
 void gnuplot_set(struct text *settings, const char *name, const char *value);
 void gnuplot_set_number(struct text *settings, const char *name, double value);
 
-/* Appends the picture's bytes. err: gnuplot is not there, or what it complained about. */
+/* Appends the picture's bytes. err: gnuplot is not there, or what it complained about, or that the
+ * plot has too little room (layout.h), which is asked of our own scripts only. */
 int gnuplot_draw(const struct gnuplot_job *job, struct text *picture, struct err *err) MUST_CHECK;
 
 /* The text of an embedded file; asserts that it exists. */

@@ -77,6 +77,7 @@ static void write_figure(const struct report *report, const struct results *resu
     text_printf(&prefix, "%s-", kind_name);
     struct gnuplot_job job = {.script = kind->script,
                               .terminal = "svg",
+                              .may_grow = true,
                               .settings = &figure.settings,
                               .csv = &figure.csv};
     text_printf(report->out, "<figure id=\"figure-%s\">\n", kind_name);
