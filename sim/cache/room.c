@@ -160,30 +160,26 @@ static bool drop_one(struct cache *cache, const struct memory_shortage *shortage
     return true;
 }
 
-static struct memory_need beside(struct memory_need need, const struct memory_need *reserved)
-{
-    need.kv_pages += reserved->kv_pages;
-    need.snapshots += reserved->snapshots;
-    need.live_states += reserved->live_states;
-    return need;
-}
-
 bool room_make(struct cache *cache, struct plan *plan)
 {
     const struct memory_ops *memory = cache->memory.ops;
     uint64_t snapshots = cache->live_snapshots;
     struct memory_shortage shortage;
+    const struct memory_need reserved = cache->reserved;
     struct memory_need need = plan_need(cache, plan);
+    need.kv_pages += reserved.kv_pages;
+    need.snapshots += reserved.snapshots;
     bool stuck = false, bytes_fit = false; /* once they fit, they do */
-    while (!stuck &&
-           memory->falls_short(&cache->memory, beside(need, &cache->reserved), &shortage)) {
+    while (!stuck && memory->falls_short(&cache->memory, need, &shortage)) {
         if (!bytes_fit && !(memory->flags & MEMORY_EXACT))
             bytes_fit = fits_as_bytes(cache, cache->kv_tokens + plan->missing_tokens,
                                       cache->live_snapshots + need.snapshots);
         cache->wants = shortage.wants;
         stuck = !drop_one(cache, &shortage);
         cache->counters.split_evictions += bytes_fit && !stuck;
-        need = plan_need(cache, plan);
+        need.kv_pages = reserved.kv_pages + missing_pages(cache, plan);
+        if (plan->counts_anew)
+            need.snapshots = reserved.snapshots + missing_snapshots(cache, plan);
     }
     cache->counters.snapshots_evicted += snapshots - cache->live_snapshots;
     plan->bytes_fit = bytes_fit;

@@ -74,13 +74,22 @@ static void pin_snapshot(struct cache *cache, uint32_t snapshot)
     cache->snapshots[snapshot].pins++;
 }
 
+/* Whether KV goes on below a node, or ends with a snapshot: then none of it is an orphan. */
+static inline bool ends_at_snapshot(const struct cache *cache, node_id node)
+{
+    const struct cache_node *here = &cache->nodes[node];
+    return here->children > 0 || (here->snapshots != 0 &&
+                                  cache->snapshots[here->snapshots - 1].position ==
+                                      workload_node_start(cache->workload, node) + here->resident);
+}
+
 /* Lets go of KV; what nobody needs any more goes with it. */
 static void unpin_kv(struct cache *cache, struct kv_pin *pin)
 {
-    node_id node = pin->node;
+    const struct kv_pin was = *pin;
     pin_kv(cache, pin, NODE_ROOT, 0);
-    if (node != NODE_ROOT)
-        store_drop_orphans(cache, node);
+    if (was.node != NODE_ROOT && !ends_at_snapshot(cache, was.node))
+        store_drop_orphans(cache, was.node);
 }
 
 /* ---- start ---- */

@@ -12,7 +12,8 @@ static struct request_result replay_one(struct cell *cell, uint32_t arrival)
     const struct context context = cell_context(cell, arrival);
     struct cache *cache = cell->cache;
     uint64_t taken = cache->counters.snapshots_taken;
-    struct running running = {0};
+    struct running running;
+    running.live_states = 0; /* the rest is set when it starts */
     cache_start(cache, &running, &context);
     cell_plan(cell, &context, &running.found);
     cache_admit(cache, &running, &cell->positions);
