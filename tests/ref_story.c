@@ -14,7 +14,7 @@
 /* A request is "conversation:prompt" or "conversation:prompt|reply", each letter a token. A unit is
  * 4 bytes. In the steps SLOT is who does it, REQUEST is which:
  *     start SLOT REQUEST hit TOKENS
- *     reserve SLOT kv TOKENS [at POSITION]... [last POSITION] yes|no
+ *     reserve SLOT kv TOKENS [at POSITION]... [last POSITION] [newest POSITION] yes|no
  *     commit SLOT yes|no        live SLOT yes|no        abort SLOT        end SLOT
  * and what must be true then:
  *     units IN-USE              evicted TOKENS          replaced SNAPSHOTS
@@ -194,6 +194,21 @@ static const struct story stories[] = {
                  "replaced 1; end 1; snapshots 1:4 2:6",
     },
     {
+        /* The stream's newest, at 2 of 0, is evicted before 1 takes one. When 2 ends, there is none
+         * before its own that it would replace; when 1 ends after it, that of 2 is. */
+        .name = "last, where the newest was evicted",
+        .model = KV_1_STATE_3,
+        .eviction = "lru",
+        .memory = "ideal",
+        .page_tokens = "auto",
+        .units = 11,
+        .prompts = {"0:aa", "0:bbbb", "0:c"},
+        .steps = "start 0 0 hit 0; reserve 0 kv 2 at 2 newest 2 yes; commit 0 yes; end 0; "
+                 "start 1 1 hit 0; reserve 1 kv 4 last 4 yes; commit 1 yes; snapshots 1:4; "
+                 "start 2 2 hit 0; reserve 2 kv 1 last 1 yes; commit 2 yes; end 2; "
+                 "snapshots 1:4 2:1; replaced 0; end 1; snapshots 1:4; replaced 1",
+    },
+    {
         /* 0 starts first and commits last: used last, it is the younger one, so 1 gives way. */
         .name = "age is that of the commit: lru",
         .model = KV_1_ONLY,
@@ -307,11 +322,13 @@ static void tell_reserve(struct teller *teller)
     next_word(teller); /* kv */
     uint32_t kv_end = next_number(teller);
     const char *word = next_word(teller);
-    for (; strcmp(word, "at") == 0 || strcmp(word, "last") == 0; word = next_word(teller)) {
+    for (; strcmp(word, "yes") != 0 && strcmp(word, "no") != 0; word = next_word(teller)) {
         bool last = strcmp(word, "last") == 0;
         uint32_t position = next_number(teller);
-        items[wanted.count++] = (struct ref_wanted){position, position, last, 0};
-        wanted.newest = last ? position : wanted.newest;
+        if (strcmp(word, "at") != 0)
+            wanted.newest = position;
+        if (strcmp(word, "newest") != 0)
+            items[wanted.count++] = (struct ref_wanted){position, position, last, 0};
     }
     must(teller, twin_reserve(&teller->twin, slot, kv_end, &wanted, &done, &err), &err);
     must_be(teller, done, said_yes(word));
