@@ -85,14 +85,32 @@ void positions_add_multiples(struct positions *positions, uint64_t interval, uin
  * positions above `above` and up to `end`. */
 void positions_settle(struct positions *positions, uint32_t above, uint32_t end);
 
+/* Nodes that a placement remembers, to find them again on the paths that come by. */
+struct remembered {
+    bool *nodes;         /* by node */
+    struct marks places; /* the same by place, once there is view->paths */
+};
+
+void remembered_open(struct remembered *remembered, const struct workload *workload);
+void remembered_close(struct remembered *remembered);
+void remembered_set(struct remembered *remembered, const struct placement_view *view, node_id node,
+                    bool is_in);
+
+/* The first remembered node from a node upwards that ends above the hit; the root if there is none.
+ * Adds what it took to *steps. */
+node_id remembered_next(struct remembered *remembered, const struct placement_view *view,
+                        node_id node, uint64_t *steps);
+
 struct placement {
     const struct placement_ops *ops;
     const void *settings;
     void *state;
     void *nodes; /* ops->node_size bytes for each node, zeroed */
     const struct run_facts *facts;
+    const struct workload *workload;
     const struct future *future; /* NULL unless the plug-in is offline */
     struct eviction *partner;    /* NULL unless ops->partner is set */
+    uint64_t steps;              /* nodes and spans looked at; kept by the plug-in */
 };
 
 struct placement_ops {

@@ -159,8 +159,8 @@ static void gone(struct eviction *lru, holding_id holding)
 {
     const struct cache *cache = lru->cache;
     take_out(lru, holding);
-    if (!holding_is_kv(cache, holding))
-        lru_snapshot_moved(lru, holding);
+    if (cache->paths && !holding_is_kv(cache, holding))
+        lru_snapshot_moved(lru, holding_snapshot(cache, holding)->node);
     if (cache->tracks_ends) {
         uint32_t end = cache_path_end(cache, holding_snapshot(cache, holding)->node);
         if (end != SNAPSHOT_NONE)
@@ -174,13 +174,15 @@ static void added(struct eviction *lru, holding_id holding, uint32_t from)
     const struct cache *cache = lru->cache;
     if (!holding_is_kv(cache, holding)) {
         insert(lru, holding + 1, 0);
-        lru_snapshot_moved(lru, holding);
+        if (cache->paths)
+            lru_snapshot_moved(lru, holding_snapshot(cache, holding)->node);
     } else {
         if (from > workload_node_start(cache->workload, holding))
             take_out(lru, holding); /* it was there, and moves to its place among what is new */
         insert(lru, holding + 1, lists->kv_place);
         lists->kv_place = holding + 1;
-        lru_path_added(lru, holding);
+        if (cache->paths)
+            lru_path_added(lru, holding);
     }
     if (lists->by_part)
         renew(lru, holding);
@@ -189,11 +191,12 @@ static void added(struct eviction *lru, holding_id holding, uint32_t from)
 static void used(struct eviction *lru, holding_id holding)
 {
     struct lists *lists = at_moment(lru);
+    const struct cache *cache = lru->cache;
     lru_renew_run(lru, holding, holding);
-    if (!holding_is_kv(lru->cache, holding))
-        lru_snapshot_moved(lru, holding);
-    else if (lists->kv_place == 0)
+    if (lists->kv_place == 0 && holding_is_kv(cache, holding))
         lists->kv_place = holding + 1;
+    if (cache->paths && !holding_is_kv(cache, holding))
+        lru_snapshot_moved(lru, holding_snapshot(cache, holding)->node);
     if (lists->by_part)
         renew(lru, holding);
 }

@@ -60,23 +60,13 @@ uint32_t lru_moment(const struct eviction *lru, holding_id holding);
 void lru_path_used(struct eviction *lru, node_id node);
 
 /* KV of a node was added, to a path that this request has used or added down to there. */
-void lru_extend(struct eviction *lru, node_id node);
-static inline void lru_path_added(struct eviction *lru, node_id node)
-{
-    if (((const struct lists *)lru->state)->kv_trail.paths)
-        lru_extend(lru, node);
-}
+void lru_path_added(struct eviction *lru, node_id node);
 
 /* All snapshots on the path up from a node are used: all above it, and its own up to a position. */
 void lru_snapshots_used(struct eviction *lru, node_id node, uint32_t position);
 
-/* A snapshot was added, used alone, or is gone. */
-void lru_loosen(struct eviction *lru, node_id node);
-static inline void lru_snapshot_moved(struct eviction *lru, holding_id holding)
-{
-    if (((const struct lists *)lru->state)->snapshot_trail.paths)
-        lru_loosen(lru, holding_snapshot(lru->cache, holding)->node);
-}
+/* A node's snapshot was added, used alone, or is gone. */
+void lru_snapshot_moved(struct eviction *lru, node_id node);
 
 void lru_path_fini(struct eviction *lru);
 int lru_path_check(const struct eviction *lru, struct err *err);

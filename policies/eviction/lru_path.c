@@ -55,11 +55,12 @@ void lru_path_used(struct eviction *lru, node_id node)
     } while (paths_go_up(paths, &span));
 }
 
-void lru_extend(struct eviction *lru, node_id node)
+void lru_path_added(struct eviction *lru, node_id node)
 {
     struct lists *lists = lru->state;
     struct span span = paths_span(lru->cache->paths, node);
-    lru->steps += trail_cover(&lists->kv_trail, span, lists->moment + 1);
+    if (lists->kv_trail.paths)
+        lru->steps += trail_cover(&lists->kv_trail, span, lists->moment + 1);
 }
 
 /* ---- snapshots: the shallowest is the oldest, so runs are moved from the root downwards ---- */
@@ -176,9 +177,11 @@ void lru_snapshots_used(struct eviction *lru, node_id node, uint32_t position)
     }
 }
 
-void lru_loosen(struct eviction *lru, node_id node)
+void lru_snapshot_moved(struct eviction *lru, node_id node)
 {
     struct lists *lists = lru->state;
+    if (lists->snapshot_trail.paths == NULL)
+        return;
     uint32_t place = lru->cache->paths->places[node];
     marks_clear(&lists->joined, place);
     if (lru->cache->nodes[node].snapshots != 0)

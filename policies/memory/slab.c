@@ -152,10 +152,12 @@ static uint32_t age_of_holder(const struct slabs *slabs, uint32_t holder)
     return walked > age ? walked : age;
 }
 
+/* The age of a slab's newest holder; any that is in use now will do. */
 static uint32_t age_of(const struct slabs *slabs, const struct slab *slab, uint64_t *steps)
 {
     uint32_t newest = 0;
-    for (uint32_t link = slab->runs; link; link = slabs->runs[link - 1].next) {
+    uint32_t link = slab->runs;
+    for (; link && newest < slabs->now; link = slabs->runs[link - 1].next) {
         uint32_t age = age_of_holder(slabs, slabs->runs[link - 1].holder);
         ++*steps;
         newest = age > newest ? age : newest;

@@ -18,6 +18,7 @@ struct start {
 struct oracle {
     struct start *starts;
     size_t count, capacity;
+    struct remembered nodes; /* those that have starts */
 };
 
 static void add_start(struct placement *placement, node_id node, uint32_t position,
@@ -40,6 +41,8 @@ static void add_start(struct placement *placement, node_id node, uint32_t positi
 static void init(struct placement *placement)
 {
     const struct future *future = placement->future;
+    struct oracle *oracle = placement->state;
+    remembered_open(&oracle->nodes, future->workload);
     for (uint32_t i = 0; i < future->schedule->count; i++) {
         const struct arrival *arrival = &future->schedule->arrivals[i];
         uint32_t prompt = workload_prompt_tokens(future->workload, arrival->request);
@@ -48,35 +51,54 @@ static void init(struct placement *placement)
         if (position > arrival->seen_tokens)
             position = arrival->seen_tokens;
         node_id prompt_node = future->workload->requests[arrival->request].prompt_node;
-        if (position > 0)
-            add_start(placement, workload_node_at(future->workload, prompt_node, position),
-                      position, i);
+        if (position == 0)
+            continue;
+        node_id node = workload_node_at(future->workload, prompt_node, position);
+        add_start(placement, node, position, i);
+        oracle->nodes.nodes[node] = true;
     }
 }
 
 static void fini(struct placement *placement)
 {
-    free(((struct oracle *)placement->state)->starts);
+    struct oracle *oracle = placement->state;
+    remembered_close(&oracle->nodes);
+    free(oracle->starts);
+}
+
+/* Wants the starts of a node that are still to come, and forgets the others. */
+static void want_starts(struct placement *placement, const struct placement_view *view,
+                        node_id node, struct positions *positions)
+{
+    struct oracle *oracle = placement->state;
+    uint32_t *first = (uint32_t *)placement->nodes + node;
+    for (uint32_t *link = first; *link; placement->steps++) {
+        struct start *start = &oracle->starts[*link - 1];
+        if (start->last_arrival <= view->context->arrival) {
+            *link = start->next;
+            continue;
+        }
+        if (start->position == view->prompt_tokens || start->position == view->end_tokens)
+            positions_add_end(positions, start->position);
+        else
+            positions_add_interior(positions, start->position);
+        link = &start->next;
+    }
+    if (*first == 0)
+        remembered_set(&oracle->nodes, view, node, false);
 }
 
 static void plan(struct placement *placement, const struct placement_view *view,
                  struct positions *positions)
 {
-    const struct oracle *oracle = placement->state;
-    const struct workload *workload = placement->future->workload;
+    struct oracle *oracle = placement->state;
+    const struct node *nodes = view->workload->nodes;
     uint32_t request = placement->future->schedule->arrivals[view->context->arrival].request;
-    node_id node = workload->requests[request].reply_node;
-    for (; workload->nodes[node].end > view->hit_tokens; node = workload->nodes[node].parent) {
-        uint32_t link = ((const uint32_t *)placement->nodes)[node];
-        for (; link; link = oracle->starts[link - 1].next) {
-            const struct start *start = &oracle->starts[link - 1];
-            if (start->last_arrival <= view->context->arrival)
-                continue;
-            if (start->position == view->prompt_tokens || start->position == view->end_tokens)
-                positions_add_end(positions, start->position);
-            else
-                positions_add_interior(positions, start->position);
-        }
+    node_id end = view->workload->requests[request].reply_node;
+    node_id node = remembered_next(&oracle->nodes, view, end, &placement->steps);
+    while (node != NODE_ROOT) {
+        want_starts(placement, view, node, positions);
+        node = remembered_next(&oracle->nodes, view, nodes[node].parent, &placement->steps);
     }
 }
 

@@ -27,6 +27,18 @@ static void commit_snapshot(struct cache *cache, struct plan *plan,
     cache->eviction.ops->used(&cache->eviction, snapshot_holding(cache, snapshot));
 }
 
+/* The deepest node of the request whose KV may change: the last one that gets some, or, where KV is
+ * a holding, has some. */
+static node_id deepest_changed(struct cache *cache, const struct plan *plan)
+{
+    if (!cache->kv_is_holding)
+        return plan->kv_node;
+    const struct node *nodes = cache->workload->nodes;
+    uint64_t passed = 0;
+    node_id resident = walk_to_resident(cache, plan->running->context.request->reply_node, &passed);
+    return nodes[resident].end > nodes[plan->kv_node].end ? resident : plan->kv_node;
+}
+
 /* The nodes of the path whose KV changes, deepest first: those that lack some, and, where KV is a
  * holding, those that are resident below the match. Above both all is there, and used already. */
 static void collect_path(struct cache *cache, const struct plan *plan)
@@ -34,8 +46,7 @@ static void collect_path(struct cache *cache, const struct plan *plan)
     const struct node *nodes = cache->workload->nodes;
     uint32_t match_end = nodes[plan->match_node].end;
     cache->path_length = 0;
-    node_id node =
-        cache->kv_is_holding ? plan->running->context.request->reply_node : plan->kv_node;
+    node_id node = deepest_changed(cache, plan);
     for (; node != NODE_ROOT; node = nodes[node].parent) {
         uint32_t length = nodes[node].end - nodes[nodes[node].parent].end;
         if (nodes[node].end <= match_end && cache->nodes[node].resident == length)

@@ -98,6 +98,28 @@ static void tell_policy(struct cache *cache, const struct lookup *found)
         eviction->ops->used(eviction, snapshot_holding(cache, found->snapshot));
 }
 
+/* The deepest resident node of the path, and what of the path ever was: KV that is resident, or was
+ * once, begins at the root, so both are the first that are met from below. */
+static node_id find_match(struct cache *cache, node_id node, struct lookup *found)
+{
+    uint64_t passed = 0, near = walk_near(cache);
+    node_id kept = NODE_ROOT;
+    for (; node != NODE_ROOT && cache->nodes[node].resident == 0 && passed < near; passed++) {
+        if (kept == NODE_ROOT && cache->nodes[node].kept > 0)
+            kept = node;
+        node = cache->workload->nodes[node].parent;
+    }
+    cache->walked += passed;
+    if (kept == NODE_ROOT)
+        kept = node = walk_to_kept(cache, node, &passed);
+    node = walk_to_resident(cache, node, &passed);
+    cache->counters.node_visits += passed;
+    found->kept_tokens = workload_node_start(cache->workload, kept) + cache->nodes[kept].kept;
+    found->match_node = node;
+    found->match_tokens = workload_node_start(cache->workload, node) + cache->nodes[node].resident;
+    return node;
+}
+
 struct lookup lookup_find(struct cache *cache, const struct request *request)
 {
     const struct node *nodes = cache->workload->nodes;
@@ -107,14 +129,8 @@ struct lookup lookup_find(struct cache *cache, const struct request *request)
     uint32_t limit = min_compute < prompt_tokens ? prompt_tokens - (uint32_t)min_compute : 0;
     cache->counters.lookups++;
 
-    uint64_t passed = 0;
-    node_id kept = walk_to_kept(cache, request->prompt_node, &passed);
-    found.kept_tokens = workload_node_start(cache->workload, kept) + cache->nodes[kept].kept;
-    node_id node = walk_to_resident(cache, kept, &passed);
-    cache->counters.node_visits += passed;
+    node_id node = find_match(cache, request->prompt_node, &found);
     const struct cache_node *last = &cache->nodes[node];
-    found.match_node = node;
-    found.match_tokens = workload_node_start(cache->workload, node) + last->resident;
     found.forks = last->children > 0 && found.match_tokens < prompt_tokens;
 
     if (found.forks && cache->forked)

@@ -67,6 +67,7 @@ static int open_part(struct placement *part, const struct plugin_choice *choice,
     *part = (struct placement){.ops = (const struct placement_ops *)(const void *)plugin,
                                .settings = choice->settings,
                                .facts = facts,
+                               .workload = future ? future->workload : NULL,
                                .future = plugin->offline ? future : NULL};
     if (part->ops->partner && part->ops->partner != partner->ops)
         return err_set(err, "placement: '%s' is one half of a pair, and goes with eviction '%s'",
@@ -112,4 +113,53 @@ void placement_set_plan(struct placement_set *set, const struct placement_view *
     for (size_t i = 0; i < set->count; i++)
         set->parts[i].ops->plan(&set->parts[i], view, positions);
     positions_settle(positions, view->hit_tokens, view->end_tokens);
+}
+
+void remembered_open(struct remembered *remembered, const struct workload *workload)
+{
+    remembered->nodes = mem_array(workload->node_count, sizeof *remembered->nodes);
+}
+
+void remembered_close(struct remembered *remembered)
+{
+    free(remembered->nodes);
+    marks_close(&remembered->places);
+}
+
+void remembered_set(struct remembered *remembered, const struct placement_view *view, node_id node,
+                    bool is_in)
+{
+    remembered->nodes[node] = is_in;
+    if (remembered->places.levels == 0)
+        return;
+    if (is_in)
+        marks_set(&remembered->places, view->paths->places[node]);
+    else
+        marks_clear(&remembered->places, view->paths->places[node]);
+}
+
+static node_id next_far(struct remembered *remembered, const struct placement_view *view,
+                        node_id node, uint64_t *steps)
+{
+    uint64_t passed = 0;
+    if (remembered->places.levels == 0) {
+        marks_open(&remembered->places, view->workload->node_count);
+        for (node_id other = 1; other < view->workload->node_count; other++)
+            if (remembered->nodes[other])
+                marks_set(&remembered->places, view->paths->places[other]);
+    }
+    node = paths_nearest(view->paths, node, &remembered->places, &passed, steps);
+    return view->workload->nodes[node].end > view->hit_tokens ? node : NODE_ROOT;
+}
+
+node_id remembered_next(struct remembered *remembered, const struct placement_view *view,
+                        node_id node, uint64_t *steps)
+{
+    const struct node *nodes = view->workload->nodes;
+    if (view->paths)
+        return next_far(remembered, view, node, steps);
+    for (; nodes[node].end > view->hit_tokens; node = nodes[node].parent, ++*steps)
+        if (remembered->nodes[node])
+            return node;
+    return NODE_ROOT;
 }

@@ -50,7 +50,8 @@ static void join(struct wanted_position *into, const struct wanted_position *oth
     into->newest_only = into->newest_only && other->newest_only;
 }
 
-static void add(struct positions *positions, uint64_t position, uint64_t grain, bool newest_only)
+static inline void add(struct positions *positions, uint64_t position, uint64_t grain,
+                       bool newest_only)
 {
     if (position > WORKLOAD_TOKENS_MAX)
         return;

@@ -211,7 +211,7 @@ uint32_t store_find_snapshot(const struct cache *cache, node_id node, uint32_t p
 }
 
 /* Where there are paths, keeps the mark of a node whose first snapshot came or last one went. */
-static void mark_snapshots(struct cache *cache, node_id node)
+static inline void mark_snapshots(struct cache *cache, node_id node)
 {
     if (cache->paths == NULL)
         return;

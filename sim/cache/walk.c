@@ -1,25 +1,23 @@
 #include "sim/cache/walk.h"
 
-/* Nodes that are looked at one by one before paths.h is asked. Making paths costs about as much as
- * looking at STEPS_PER_NODE for each node of the tree; it is done when a run has walked so many,
- * and more than FAR_STEPS for each request, below which it is not worth it. Builds that check
- * themselves are content with so few that the small loads of tests come to both ways. */
+/* Making paths costs about as much as looking at so many nodes for each node of the tree. It is
+ * done when a run has walked that far, and more than FAR_NODES for each request, below which it is
+ * not worth it. Builds that check themselves do it at once, early or late, by the size of the tree.
+ */
 #ifdef SIM_CHECK
-#define NEAR_NODES 1
-#define STEPS_PER_NODE 1
-#define FAR_STEPS 1
+#define COST_OF_PATHS(node_count) ((node_count) * ((node_count) % 3) / 2)
+#define FAR_NODES 0
 #else
-#define NEAR_NODES 8
-#define STEPS_PER_NODE 16
-#define FAR_STEPS 256
+#define COST_OF_PATHS(node_count) ((node_count)*16)
+#define FAR_NODES 256
 #endif
 
 void walk_make_paths(struct cache *cache)
 {
     const struct workload *workload = cache->workload;
-    uint64_t steps = cache_walked(cache), cost = (uint64_t)workload->node_count * STEPS_PER_NODE;
-    if (steps < cost || steps < cache->counters.lookups * FAR_STEPS) {
-        cache->walk_due = steps < cost ? cost : steps + cost;
+    uint64_t cost = COST_OF_PATHS((uint64_t)workload->node_count), walked = cache_walked(cache);
+    if (walked < cost || walked < cache->counters.lookups * FAR_NODES) {
+        cache->walk_due = walked < cost ? cost : walked + cost;
         return;
     }
     cache->paths = paths_open(workload);
@@ -31,70 +29,72 @@ void walk_make_paths(struct cache *cache)
 }
 
 /* The deepest node on a path for which a test holds, which holds from the root down. */
-static inline node_id walk_to(struct cache *cache, node_id node, paths_test *test, const void *user,
+static inline node_id walk_on(struct cache *cache, node_id node, paths_test *test, const void *user,
                               uint64_t *passed)
 {
-    uint64_t here = 0, near = cache->paths ? NEAR_NODES : UINT64_MAX;
+    const struct node *nodes = cache->workload->nodes;
+    uint64_t here = 0, near = walk_near(cache);
     while (node != NODE_ROOT && !test(user, node)) {
         if (here == near) {
             node = paths_last(cache->paths, node, test, user, passed, &cache->steps);
             break;
         }
         here++;
-        node = cache->workload->nodes[node].parent;
+        node = nodes[node].parent;
     }
     *passed += here;
     cache->walked += here;
     return node;
 }
 
-static bool is_resident(const void *user, node_id node)
+static bool is_resident(const void *cache_nodes, node_id node)
 {
-    return ((const struct cache_node *)user)[node].resident > 0;
+    return ((const struct cache_node *)cache_nodes)[node].resident > 0;
 }
 
-static bool is_kept(const void *user, node_id node)
+node_id walk_on_to_resident(struct cache *cache, node_id node, uint64_t *passed)
 {
-    return ((const struct cache_node *)user)[node].kept > 0;
+    return walk_on(cache, node, is_resident, cache->nodes, passed);
 }
 
-node_id walk_up_to_resident(struct cache *cache, node_id node, uint64_t *passed)
+static bool is_kept(const void *cache_nodes, node_id node)
 {
-    return walk_to(cache, node, is_resident, cache->nodes, passed);
+    return ((const struct cache_node *)cache_nodes)[node].kept > 0;
 }
 
-node_id walk_up_to_kept(struct cache *cache, node_id node, uint64_t *passed)
+node_id walk_on_to_kept(struct cache *cache, node_id node, uint64_t *passed)
 {
-    return walk_to(cache, node, is_kept, cache->nodes, passed);
+    return walk_on(cache, node, is_kept, cache->nodes, passed);
 }
 
-struct place_wanted {
-    const struct workload *workload;
-    uint32_t position;
-};
-
-static bool begins_before(const void *user, node_id node)
+node_id walk_on_to_position(struct cache *cache, node_id node, uint32_t position, uint64_t *passed)
 {
-    const struct place_wanted *wanted = user;
-    return workload_node_start(wanted->workload, node) < wanted->position;
+    const struct workload *workload = cache->workload;
+    uint64_t here = 0, near = walk_near(cache);
+    while (node != NODE_ROOT && workload_node_start(workload, node) >= position) {
+        if (here == near) {
+            node = paths_at(cache->paths, node, position, passed, &cache->steps);
+            break;
+        }
+        here++;
+        node = workload->nodes[node].parent;
+    }
+    *passed += here;
+    cache->walked += here;
+    return node;
 }
 
-node_id walk_up_to_position(struct cache *cache, node_id node, uint32_t position, uint64_t *passed)
+node_id walk_on_to_snapshots(struct cache *cache, node_id node, uint64_t *passed)
 {
-    const struct place_wanted wanted = {cache->workload, position};
-    return walk_to(cache, node, begins_before, &wanted, passed);
-}
-
-node_id walk_up_to_snapshots(struct cache *cache, node_id node, uint64_t *passed)
-{
-    uint64_t here = 0, near = cache->paths ? NEAR_NODES : UINT64_MAX;
+    const struct node *nodes = cache->workload->nodes;
+    uint64_t here = 0, near = walk_near(cache);
     while (node != NODE_ROOT && cache->nodes[node].snapshots == 0) {
         if (here == near) {
             node = paths_nearest(cache->paths, node, &cache->with_snapshots, passed, &cache->steps);
             break;
         }
         here++;
-        node = cache->workload->nodes[node].parent;
+        node = nodes[node].parent;
     }
     *passed += here;
     cache->walked += here;

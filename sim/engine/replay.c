@@ -37,6 +37,8 @@ static void finish(struct result *result, struct cell *cell, const struct means 
     means_set(means, memory, result);
     result->cache = cell->cache->counters;
     result->steps = cache_steps(cell->cache);
+    for (size_t i = 0; i < cell->placements.count; i++)
+        result->steps += cell->placements.parts[i].steps;
     result->moved_bytes = memory->moved_bytes;
     result->moved_places = memory->moved_places;
     result->quota_bytes = memory->quota_bytes;

@@ -109,6 +109,24 @@ node_id paths_last(const struct paths *paths, node_id node, paths_test *test, co
     return NODE_ROOT;
 }
 
+struct goal {
+    const struct workload *workload;
+    uint32_t position;
+};
+
+static bool begins_before(const void *user, node_id node)
+{
+    const struct goal *goal = user;
+    return workload_node_start(goal->workload, node) < goal->position;
+}
+
+node_id paths_at(const struct paths *paths, node_id node, uint32_t position, uint64_t *passed,
+                 uint64_t *steps)
+{
+    const struct goal goal = {paths->workload, position};
+    return paths_last(paths, node, begins_before, &goal, passed, steps);
+}
+
 node_id paths_nearest(const struct paths *paths, node_id node, const struct marks *marks,
                       uint64_t *passed, uint64_t *steps)
 {

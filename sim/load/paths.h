@@ -61,6 +61,10 @@ typedef bool paths_test(const void *user, node_id node);
 node_id paths_last(const struct paths *paths, node_id node, paths_test *test, const void *user,
                    uint64_t *passed, uint64_t *steps);
 
+/* The node on the path down to a node that holds the token before a position; the root for 0. */
+node_id paths_at(const struct paths *paths, node_id node, uint32_t position, uint64_t *passed,
+                 uint64_t *steps);
+
 /* The node nearest to a node, on the way from it to the root, whose place is marked; the root if
  * there is none. Adds to *passed and *steps as above. */
 node_id paths_nearest(const struct paths *paths, node_id node, const struct marks *marks,

@@ -277,7 +277,7 @@ static void blank_infinities(char *text)
 static int open_document(struct json_document *out, const char *path, struct err *err)
 {
     struct text text = {0};
-    int result = text_read_file(&text, path, err);
+    int result = text_read_input(&text, path, JSON_FILE_MIB, err);
     if (result == 0 && (text.length == 0 || memchr(text.data, '\0', text.length))) {
         result = json_open_file(out, path, err); /* it says what is wrong */
     } else if (result == 0) {
