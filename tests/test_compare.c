@@ -8,7 +8,7 @@
 #include "tests/inputs.h"
 #include "tests/result_lines.h"
 #include "tests/suite.h"
-#include "tools/snapsim/compare.h"
+#include "tools/view/compare.h"
 
 static const struct {
     const char *tolerance; /* NULL: none */

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sim/core/lines.h"
 #include "sim/core/mem.h"
 #include "traces/formats.h"
-#include "traces/lines.h"
 #include "traces/scan.h"
 
 enum { BLOCK_TOKENS = 512 };

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policies/list.h"
 #include "tools/snapsim/snapsim.h"
 
 const struct command commands[] = {
@@ -25,8 +24,6 @@ const struct command commands[] = {
     {"trace", "look at, check, convert and generate traces", cmd_trace},
     {NULL, NULL, NULL},
 };
-
-const struct plugins snapsim_plugins = {placement_list, eviction_list, memory_list};
 
 int say(enum exit_status status, const char *format, ...)
 {
