@@ -19,7 +19,7 @@ LDLIBS = -lzstd -lcjson -lcrypto -lpthread -lm
 BUILD = build/$(VARIANT)
 LIB_SOURCES = $(wildcard sim/core/*.c sim/load/*.c sim/model/*.c sim/cost/*.c sim/cache/*.c sim/engine/*.c \
 	policies/*/*.c policies/*.c traces/*.c)
-TOOL_SOURCES = $(wildcard tools/snapsim/*.c)
+TOOL_SOURCES = $(wildcard tools/snapsim/*.c tools/sweep/*.c tools/view/*.c)
 TEST_SOURCES = $(wildcard tests/test_*.c tests/prop_*.c)
 HELP_SOURCES = $(filter-out $(TEST_SOURCES) $(wildcard tests/fuzz_*.c), $(wildcard tests/*.c tests/examples/*.c))
 LIB_OBJECTS = $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
@@ -57,7 +57,7 @@ $(BUILD)/tools/snapsim/version.o: $(BUILD)/version
 # Files that become a part of the program: what snapsim plot and report need, models and published
 # calibrations, and calibrations that were measured and committed (--calib h200-measured). A list of
 # their names is made again when it changes, for one that is taken away.
-EMBED_embedded = tools/snapsim/embedded.h $(sort $(wildcard tools/plot/*.gp tools/plot/*.css tools/plot/*.js))
+EMBED_embedded = tools/view/embedded.h $(sort $(wildcard tools/plot/*.gp tools/plot/*.css tools/plot/*.js))
 EMBED_preset_files = sim/model/presets.h $(sort $(wildcard sim/model/presets/*.json))
 EMBED_calib_published = sim/cost/calib_files.h $(sort $(wildcard sim/cost/published/*.json))
 EMBED_calib_measured = sim/cost/calib_files.h $(sort $(wildcard results/calibration/*.json))
@@ -82,7 +82,7 @@ $(BUILD)/%.o: %.c
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz_%.o $(LIBRARY)
 	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
-$(BUILD)/tests/test_results $(BUILD)/tests/test_compare: $(addprefix $(BUILD)/tools/snapsim/,results.o columns.o axis.o pivot.o \
+$(BUILD)/tests/test_results $(BUILD)/tests/test_compare: $(addprefix $(BUILD)/tools/view/,results.o columns.o axis.o pivot.o \
 	where.o compare.o compare_keys.o plugin_text.o replay_file.o html.o)
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(HELP_OBJECTS) $(LIBRARY)

@@ -9,7 +9,7 @@
 
 #include "sim/load/build.h"
 
-struct trace_lines; /* traces/lines.h: bounded lines from a file, plain or zstd, or from memory */
+struct trace_lines; /* sim/core/lines.h: bounded lines from a file, plain or zstd, or from memory */
 
 struct trace_format {
     const char *name, *summary; /* --format's word; one line for `snapsim list formats` */

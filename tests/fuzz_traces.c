@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/core/lines.h"
 #include "sim/core/mem.h"
 #include "tests/fuzz_require.h"
 #include "traces/compiled.h"
-#include "traces/lines.h"
 #include "traces/open.h"
 #include "traces/write_coded.h"
 

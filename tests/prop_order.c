@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "policies/list.h"
+#include "sim/core/lines.h"
 #include "sim/core/mem.h"
 #include "tests/inputs.h"
 #include "tests/ref_trace.h"
 #include "tests/suite.h"
-#include "traces/lines.h"
 #include "traces/synth.h"
 
 #define SEEDS 3000

@@ -8,8 +8,7 @@
 #include "tests/inputs.h"
 #include "tests/result_lines.h"
 #include "tests/suite.h"
-#include "tools/snapsim/compare_keys.h"
-#include "tools/snapsim/snapsim.h"
+#include "tools/view/compare_keys.h"
 
 static const struct {
     const char *tolerance; /* NULL: none */

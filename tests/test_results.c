@@ -12,11 +12,11 @@
 #include "tests/inputs.h"
 #include "tests/result_lines.h"
 #include "tests/suite.h"
-#include "tools/snapsim/html.h"
-#include "tools/snapsim/pivot.h"
-#include "tools/snapsim/plugin_text.h"
-#include "tools/snapsim/replay_file.h"
-#include "tools/snapsim/where.h"
+#include "tools/view/html.h"
+#include "tools/view/pivot.h"
+#include "tools/view/plugin_text.h"
+#include "tools/view/replay_file.h"
+#include "tools/view/where.h"
 
 static const char grid[] = LINE("turn:bounds=0", "64GiB", "1", "500")
     LINE("turn:bounds=0", "128GiB", "1", "600") LINE("fixed:interval=64", "64GiB", "1", "300")

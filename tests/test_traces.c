@@ -6,11 +6,11 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "sim/core/lines.h"
 #include "sim/core/mem.h"
 #include "tests/inputs.h"
 #include "tests/suite.h"
 #include "traces/compiled.h"
-#include "traces/lines.h"
 #include "traces/open.h"
 #include "traces/scan.h"
 #include "traces/write_coded.h"

@@ -22,7 +22,11 @@ forbid 'sim/cache/*.[ch] sim/*.h' '(sim/engine/|policies|traces|tools|tests)'
 forbid 'sim/engine/*.[ch]' '(policies|traces|tools|tests)'
 forbid 'policies/*.[ch] policies/*/*.[ch]' '(sim/engine/|traces|tools|tests)'
 forbid 'traces/*.[ch]' '(sim/(cache|engine|model|cost)/|policies|tools|tests)'
+forbid 'sim/vocabulary.h' 'sim/(load|model|cost|cache|engine)/'
 forbid 'tools/*/*.[ch]' 'tests'
+# viewing knows only result files; sweeping knows neither viewing nor the program
+forbid 'tools/view/*.[ch]' '(sim/(load|model|cost|cache|engine)/|traces|tools/(snapsim|sweep)/)'
+forbid 'tools/sweep/*.[ch]' 'tools/(snapsim|view)/'
 
 sources=$(git ls-files -co --exclude-standard '*.c' '*.h')
 for file in $sources; do

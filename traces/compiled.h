@@ -11,8 +11,8 @@
 #ifndef SNAPSIM_COMPILED_H
 #define SNAPSIM_COMPILED_H
 
+#include "sim/core/lines.h"
 #include "sim/load/build.h"
-#include "traces/lines.h"
 
 #define COMPILED_NAME "compiled"
 #define COMPILED_SUMMARY "a finished workload, from `snapsim trace convert`"

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sim/core/lines.h"
 #include "sim/core/mem.h"
 #include "traces/formats.h"
 #include "traces/identity.h"
-#include "traces/lines.h"
 #include "traces/scan.h"
 
 enum { BLOCK_TOKENS = 512 };

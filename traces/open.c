@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/core/lines.h"
 #include "sim/core/mem.h"
 #include "traces/compiled.h"
 #include "traces/formats.h"
-#include "traces/lines.h"
 #include "traces/synth.h"
 
 const char *trace_format_name(const void *table, size_t index)

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/core/lines.h"
 #include "sim/core/mem.h"
 #include "traces/formats.h"
 #include "traces/identity.h"
-#include "traces/lines.h"
 #include "traces/scan.h"
 
 #define BLOCK_NUMBER_MAX ((uint64_t)INT64_MAX)

@@ -22,4 +22,13 @@ int err_set(struct err *err, const char *format, ...) PRINTF_LIKE(2, 3);
 /* The same with the text of errno at the end: "open 'x': No such file or directory". */
 int err_set_errno(struct err *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* What a function returns, in place of err_set()'s -1, if the command line is to blame:
+ * return usage_error(err_set(...)). */
+#define USAGE_ERROR (-2)
+
+static inline int usage_error(int failed)
+{
+    return failed == 0 ? 0 : USAGE_ERROR;
+}
+
 #endif

@@ -14,6 +14,7 @@
 #include "sim/core/param.h"
 #include "sim/load/build.h"
 #include "sim/model/model.h"
+#include "sim/vocabulary.h"
 
 enum { ENGINE_REPLAY };
 enum { ORPHANS_DROP, ORPHANS_KEEP, ORPHANS_KEEP_FOR_FORK };
@@ -41,14 +42,6 @@ struct config {
     char *arrival;
     uint64_t seed, requests;
 };
-
-/* The settings come in tables, each for a struct at some offset in struct config. */
-struct config_table {
-    const char *heading;
-    const struct param *params;
-    size_t offset;
-};
-extern const struct config_table config_tables[]; /* ends with params NULL */
 
 void config_open(struct config *config); /* all defaults */
 void config_close(struct config *config);

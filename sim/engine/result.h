@@ -15,15 +15,7 @@
 #define SNAPSIM_RESULT_H
 
 #include "sim/engine/replay.h"
-
-#define RESULT_SCHEMA 1
-
-/* A counter of `result`, for tables, CSV and comparisons. */
-struct result_field {
-    const char *name, *help;
-    size_t offset; /* of a uint64_t in struct result */
-};
-extern const struct result_field result_fields[]; /* ends with a NULL name */
+#include "sim/vocabulary.h"
 
 uint64_t result_value(const struct result *result, const struct result_field *field);
 double result_hit_ratio(const struct result *result);

@@ -9,7 +9,7 @@
 
 #include "sim/core/mem.h"
 #include "sim/eviction.h"
-#include "tools/snapsim/plugin_text.h"
+#include "tools/view/plugin_text.h"
 
 /* What placements are made of. Intervals are starting points: rounds double and halve them. */
 static const char *const atoms[] = {

@@ -8,8 +8,8 @@
 #ifndef SNAPSIM_ADVISE_H
 #define SNAPSIM_ADVISE_H
 
-#include "tools/snapsim/load.h"
 #include "tools/snapsim/snapsim.h"
+#include "tools/sweep/load.h"
 
 struct advice {
     struct config config;

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/snapsim/limits.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/settings.h"
 #include "tools/snapsim/sheet.h"
 #include "tools/snapsim/snapsim.h"
+#include "tools/sweep/limits.h"
 
 #define STEPS_MOST 1000000
 

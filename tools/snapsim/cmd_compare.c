@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "tools/snapsim/compare.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
+#include "tools/view/compare.h"
 
 #define COMPARE_SCHEMA 1
 #define KEYS_SHOWN 8 /* of one cell, to people; the other formats have all */

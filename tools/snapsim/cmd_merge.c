@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "sim/core/json.h"
+#include "sim/core/lines.h"
 #include "sim/core/mem.h"
-#include "tools/snapsim/cells.h"
-#include "tools/snapsim/known_models.h"
+#include "sim/core/packed.h"
 #include "tools/snapsim/options.h"
-#include "tools/snapsim/packed.h"
-#include "tools/snapsim/results.h"
 #include "tools/snapsim/snapsim.h"
-#include "traces/lines.h"
+#include "tools/sweep/cells.h"
+#include "tools/sweep/known_models.h"
+#include "tools/view/results.h"
 
 /* What all parts must agree on, and the lines by cell. */
 struct merge {

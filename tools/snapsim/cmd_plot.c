@@ -4,12 +4,12 @@
 
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
-#include "tools/snapsim/figure.h"
-#include "tools/snapsim/gnuplot.h"
-#include "tools/snapsim/layout.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
-#include "tools/snapsim/where.h"
+#include "tools/view/figure.h"
+#include "tools/view/gnuplot.h"
+#include "tools/view/layout.h"
+#include "tools/view/where.h"
 
 struct plot_flags {
     const char *output, *csv, *script, *width, *height, *font_size, *one_where, *aggregate;

@@ -4,9 +4,9 @@
 
 #include "sim/core/mem.h"
 #include "tools/snapsim/options.h"
-#include "tools/snapsim/report.h"
 #include "tools/snapsim/snapsim.h"
-#include "tools/snapsim/where.h"
+#include "tools/view/report.h"
+#include "tools/view/where.h"
 
 static void help(const struct flag *flags)
 {

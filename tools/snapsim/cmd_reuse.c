@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "tools/snapsim/figure.h"
-#include "tools/snapsim/load.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/settings.h"
 #include "tools/snapsim/snapsim.h"
+#include "tools/sweep/load.h"
+#include "tools/view/figure.h"
 
 #define SECOND_NS 1000000000u
 #define BINS 33 /* bin 0 is below 1; bin k is 2^(k-1) up to 2^k */

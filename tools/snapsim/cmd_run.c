@@ -5,14 +5,14 @@
 
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
-#include "tools/snapsim/figure.h"
 #include "tools/snapsim/hints.h"
-#include "tools/snapsim/known_models.h"
-#include "tools/snapsim/load.h"
 #include "tools/snapsim/options.h"
 #include "tools/snapsim/settings.h"
 #include "tools/snapsim/sheet.h"
 #include "tools/snapsim/snapsim.h"
+#include "tools/sweep/known_models.h"
+#include "tools/sweep/load.h"
+#include "tools/view/figure.h"
 #include "traces/synth.h"
 
 enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };

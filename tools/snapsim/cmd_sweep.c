@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #include "sim/core/digest.h"
+#include "sim/core/lines.h"
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
-#include "tools/snapsim/journal.h"
-#include "tools/snapsim/known_models.h"
-#include "tools/snapsim/limits.h"
 #include "tools/snapsim/options.h"
-#include "tools/snapsim/shared_loads.h"
 #include "tools/snapsim/snapsim.h"
-#include "traces/lines.h"
+#include "tools/sweep/journal.h"
+#include "tools/sweep/known_models.h"
+#include "tools/sweep/limits.h"
+#include "tools/sweep/shared_loads.h"
 
 #define THREADS_MAX 1024
 #define PROGRESS_INTERVAL_NS 200000000u

@@ -4,9 +4,9 @@
 
 #include "sim/core/mem.h"
 #include "tools/snapsim/options.h"
-#include "tools/snapsim/pivot.h"
 #include "tools/snapsim/snapsim.h"
-#include "tools/snapsim/where.h"
+#include "tools/view/pivot.h"
+#include "tools/view/where.h"
 
 #define TABLE_SCHEMA 1
 

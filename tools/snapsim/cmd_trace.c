@@ -7,11 +7,11 @@
 
 #include "sim/core/json.h"
 #include "sim/core/mem.h"
+#include "sim/core/packed.h"
 #include "sim/core/param.h"
 #include "sim/core/text.h"
 #include "sim/core/units.h"
 #include "tools/snapsim/options.h"
-#include "tools/snapsim/packed.h"
 #include "tools/snapsim/snapsim.h"
 #include "traces/compiled.h"
 #include "traces/open.h"

@@ -8,7 +8,7 @@
 #define SNAPSIM_HINTS_H
 
 #include "sim/engine/replay.h"
-#include "tools/snapsim/load.h"
+#include "tools/sweep/load.h"
 
 void hints_say(const struct result *result, const struct load *load);
 

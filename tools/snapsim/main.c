@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policies/list.h"
 #include "sim/core/json.h"
 #include "tools/snapsim/snapsim.h"
 
@@ -27,8 +26,6 @@ const struct command commands[] = {
     {"trace", "look at, check, convert and generate traces", cmd_trace},
     {NULL, NULL, NULL},
 };
-
-const struct plugins snapsim_plugins = {placement_list, eviction_list, memory_list};
 
 int say(enum exit_status status, const char *format, ...)
 {

@@ -8,17 +8,9 @@
 #include <stdio.h>
 
 #include "sim/engine/result.h"
+#include "tools/sweep/plugins.h"
 
 enum exit_status { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_DIFFERS = 3 };
-
-/* What a function returns, in place of err_set()'s -1, if the command line is to blame:
- * return usage_error(err_set(...)). */
-#define USAGE_ERROR (-2)
-
-static inline int usage_error(int failed)
-{
-    return failed == 0 ? 0 : USAGE_ERROR;
-}
 
 static inline enum exit_status failed_status(int result)
 {
@@ -48,7 +40,6 @@ int cmd_cost(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_man(int argc, char **argv); /* hidden: parts of the manual pages */
 
-extern const struct plugins snapsim_plugins;
 extern const char snapsim_version[];
 
 /* Prints "snapsim: ..." to stderr, in one line, and returns the status, so that "return say(...)"

@@ -1,0 +1,40 @@
+/* limits.h - between what the best possible lies, for the load, the model and the capacity of a
+ * setting: the dual of sim/engine/bound.h from above, and from below what a replay hits whose
+ * placement and eviction see the whole load. */
+#ifndef SNAPSIM_LIMITS_H
+#define SNAPSIM_LIMITS_H
+
+#include <pthread.h>
+
+#include "sim/core/json.h"
+#include "tools/sweep/load.h"
+
+#define LIMITS_STEPS 400 /* prices that are tried unless asked for */
+
+struct limits {
+    uint64_t ideal_tokens, dual_tokens;
+    uint64_t feasible_tokens; /* placement oracle, memory ideal, the best of three evictions */
+};
+
+int limits_find(struct limits *out, const struct config *config, const struct load *load,
+                uint64_t steps, struct err *err) MUST_CHECK;
+
+/* Adds them to the `result` of a JSON object. */
+void limits_write(const struct limits *limits, struct json *result);
+
+/* Found once for all settings and threads that share them. */
+struct limits_memo {
+    struct limits_entry *entries;
+    size_t count, capacity;
+    pthread_mutex_t lock;
+    pthread_cond_t found;
+};
+
+void limits_memo_open(struct limits_memo *memo);
+void limits_memo_close(struct limits_memo *memo);
+
+/* load_id: equal for equal loads. */
+int limits_memo_find(struct limits_memo *memo, struct limits *out, const struct config *config,
+                     const struct load *load, size_t load_id, struct err *err) MUST_CHECK;
+
+#endif
