@@ -6,7 +6,7 @@ set -eu
 loads() {
     printf '%s' "$1" >sweep.json
     "$SNAPSIM" sweep sweep.json >results.jsonl
-    found="$(sed 's/.*"sha256":"\([0-9a-f]*\)".*/\1/' results.jsonl | sort -u | wc -l)"
+    found="$(sed 's/.*"trace":{[^}]*"sha256":"\([0-9a-f]*\)".*/\1/' results.jsonl | sort -u | wc -l)"
     found="$found $(sed 's/.*},"digest":"\(0x[0-9a-f]*\)".*/\1/' results.jsonl | sort -u | wc -l)"
     [ "$found" = "$2" ] || fail "$1: $found, not $2"
 }
