@@ -11,6 +11,7 @@
  *     (choose, gone)* while room is made
  *     added           KV that is new, or resident beyond the match, shallower nodes first; then
  *     added / used    its snapshots, shallower first (used: it was there and is taken again)
+ *     expired, gone   until nothing is
  *
  * Ages: whatever a request adds or uses is as young as the request. Within one request KV is older
  * than snapshots, deeper KV is older, and a deeper snapshot is younger. */
@@ -65,6 +66,9 @@ struct eviction_ops {
     void (*shrunk)(struct eviction *eviction, holding_id holding); /* KV, not all gone; optional */
     /* Names a holding for which holding_droppable(cache, holding, wanted) is true (cache.h). */
     struct victim (*choose)(struct eviction *eviction, enum part wanted);
+    /* Names a snapshot that is to go now though nothing is short, or HOLDING_NONE; asked after each
+     * request, before what is new has to fit, until it says none; optional. */
+    holding_id (*expired)(struct eviction *eviction);
     int (*check)(const struct eviction *eviction, struct err *err); /* O(n) self-audit */
 };
 

@@ -119,7 +119,7 @@ int ref_case_run(const struct ref_case *cell, const struct workload *workload,
 {
     struct config config;
     struct schedule *schedule;
-    const struct plugins plugins = {placement_list, eviction_list, memory_list};
+    const struct plugins plugins = {placement_list, eviction_list, memory_list, NULL};
     *out = (struct ref_results){0};
     out->items = mem_array(workload->request_count, sizeof *out->items);
     int result = open_cell(cell, workload, &config, &schedule, err);
@@ -147,9 +147,12 @@ int ref_case_bound(const struct ref_case *cell, const struct workload *workload,
 {
     struct config config;
     struct schedule *schedule;
+    struct bound_input input;
     int result = open_cell(cell, workload, &config, &schedule, err);
     if (result == 0)
-        result = bound_find(out, &config, workload, schedule, 100, err);
+        result = replay_bound_input(&input, &config, workload, schedule, err);
+    if (result == 0)
+        bound_find(out, NULL, &input, 100);
     schedule_close(schedule);
     config_close(&config);
     return result;

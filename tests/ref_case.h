@@ -2,7 +2,7 @@
 #ifndef SNAPSIM_REF_CASE_H
 #define SNAPSIM_REF_CASE_H
 
-#include "sim/engine/bound.h"
+#include "sim/bound/bound.h"
 #include "tests/ref_trace.h"
 
 /* Made-up models of one layer of each kind, so small that snapshots and pages matter. */

@@ -45,13 +45,16 @@ START_TEST(on_paper)
     struct workload *workload = NULL;
     struct schedule *schedule = NULL;
     struct bound bound;
+    struct bound_input input;
     char model[256];
     ref_model_path(&ref_models[0], model);
     const char *settings[] = {"model", model, "capacity", paper_rows[_i].capacity, NULL};
     struct config config = input_config(settings);
     ck_assert_msg(input_trace(paper_rows[_i].trace, NULL, &workload, &err) == 0, "%s", err.text);
     ck_assert(schedule_open(&schedule, workload, "recorded", 1, 0, &err) == 0);
-    ck_assert_msg(bound_find(&bound, &config, workload, schedule, 2000, &err) == 0, "%s", err.text);
+    ck_assert_msg(replay_bound_input(&input, &config, workload, schedule, &err) == 0, "%s",
+                  err.text);
+    bound_find(&bound, NULL, &input, 2000);
     ck_assert_uint_eq(bound.ideal_tokens, paper_rows[_i].ideal);
     ck_assert_uint_ge(bound.dual_tokens, paper_rows[_i].least);
     ck_assert_uint_le(bound.dual_tokens, paper_rows[_i].most + paper_rows[_i].most / 256);

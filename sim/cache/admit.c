@@ -5,7 +5,10 @@
  *   3. pin      what this request stands on
  *   4. room     drop what the policy names until the rest fits
  *   5. commit   KV, shallower first, then snapshots, shallower first
- *   6. unpin, and let go of the stream's snapshot that is replaced */
+ *   6. unpin, and let go of the stream's snapshot that is replaced
+ *   7. let go of what the policy says has had its time
+ *
+ * A policy that refuses skips step 4, and names what goes, new or not, after step 7. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -303,6 +306,19 @@ static void replace_newest(struct cache *cache, const struct plan *plan)
     }
 }
 
+/* Step 7. */
+static void drop_expired(struct cache *cache)
+{
+    struct eviction *eviction = &cache->eviction;
+    holding_id holding = HOLDING_NONE;
+    while (eviction->ops->expired && (holding = eviction->ops->expired(eviction)) != HOLDING_NONE) {
+        assert(holding_droppable(cache, holding, PART_SNAPSHOT));
+        store_drop_snapshot(cache, holding_snapshot_id(cache, holding));
+        cache->counters.snapshots_evicted++;
+        cache->counters.drops++;
+    }
+}
+
 /* An eviction that refuses chooses among what is new, too: all goes in, then out until it fits. */
 static void trim(struct cache *cache)
 {
@@ -336,8 +352,6 @@ static void store_plan(struct cache *cache, struct plan *plan, bool refuses)
     pin(cache, plan, false);
     if (fits)
         replace_newest(cache, plan);
-    if (refuses)
-        trim(cache);
 }
 
 void cache_admit(struct cache *cache, const struct request *request, const struct lookup *lookup,
@@ -353,6 +367,9 @@ void cache_admit(struct cache *cache, const struct request *request, const struc
     choose_kv_end(cache, &plan);
     if (plan.kv_end > 0 && (refuses || reduce(cache, &plan)))
         store_plan(cache, &plan, refuses);
+    drop_expired(cache);
+    if (refuses)
+        trim(cache);
     if (cache->memory.used_bytes > cache->counters.peak_bytes)
         cache->counters.peak_bytes = cache->memory.used_bytes;
 }

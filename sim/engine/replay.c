@@ -100,14 +100,41 @@ static uint64_t common_multiple(uint64_t a, uint64_t b)
 }
 
 /* Snapshots can be used at multiples of the match unit only, so only there they are taken. */
-static void set_grains(struct replay *replay, const struct model *model)
+static uint64_t interior_grain(const struct config *config, const struct model *model)
 {
-    const struct config *config = replay->config;
-    uint64_t unit = config->match_unit ? config->match_unit : 1;
-    uint64_t grain = config->snapshot_grain;
     uint64_t chunk = model->snapshot_grain ? model->snapshot_grain : MODEL_CHUNK_TOKENS;
-    replay->positions.interior_grain = common_multiple(grain ? grain : chunk, unit);
-    replay->positions.end_grain = common_multiple(grain ? grain : 1, unit);
+    return common_multiple(config->snapshot_grain ? config->snapshot_grain : chunk,
+                           config->match_unit ? config->match_unit : 1);
+}
+
+static uint64_t end_grain(const struct config *config)
+{
+    return common_multiple(config->snapshot_grain ? config->snapshot_grain : 1,
+                           config->match_unit ? config->match_unit : 1);
+}
+
+int replay_bound_input(struct bound_input *out, const struct config *config,
+                       const struct workload *workload, const struct schedule *schedule,
+                       struct err *err)
+{
+    struct model model;
+    struct model_sizes sizes;
+    if (model_load(&model, config->model, err) != 0 ||
+        model_sizes(&model, &config->sharding, &sizes, err) != 0)
+        return -1;
+    uint64_t live_bytes = config->slots_per_request * sizes.state_bytes,
+             capacity = config->capacity;
+    if (capacity != UNITS_UNLIMITED)
+        capacity = capacity > live_bytes ? capacity - live_bytes : 0;
+    *out = (struct bound_input){.workload = workload,
+                                .schedule = schedule,
+                                .min_compute_tokens = config->min_compute_tokens,
+                                .kv_bytes = sizes.kv_bytes_per_token,
+                                .snapshot_bytes = sizes.snapshot_bytes,
+                                .capacity_bytes = capacity,
+                                .interior_grain = interior_grain(config, &model),
+                                .end_grain = end_grain(config)};
+    return 0;
 }
 
 static int replay_open(struct replay *replay, const struct plugins *plugins, struct err *err)
@@ -120,9 +147,10 @@ static int replay_open(struct replay *replay, const struct plugins *plugins, str
     if (model_load(&model, config->model, err) != 0 ||
         model_sizes(&model, &config->sharding, &replay->result->sizes, err) != 0)
         return -1;
-    set_grains(replay, &model);
-    replay->future =
-        (struct future){replay->workload, replay->schedule, config->min_compute_tokens};
+    replay->positions.interior_grain = interior_grain(config, &model);
+    replay->positions.end_grain = end_grain(config);
+    replay->future = (struct future){replay->workload, replay->schedule, config->min_compute_tokens,
+                                     plugins->plan};
     if (placement_set_open(&replay->placements, plugins->placements, config->placement,
                            &replay->future, err) != 0)
         return -1;

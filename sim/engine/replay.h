@@ -7,6 +7,7 @@
 #ifndef SNAPSIM_REPLAY_H
 #define SNAPSIM_REPLAY_H
 
+#include "sim/bound/bound.h"
 #include "sim/cache/cache.h"
 #include "sim/engine/config.h"
 #include "sim/load/arrival.h"
@@ -14,6 +15,7 @@
 /* The plug-ins that a run may name; each list ends with NULL. */
 struct plugins {
     const struct plugin *const *placements, *const *evictions, *const *memories;
+    const struct plan *plan; /* for those that follow one; NULL */
 };
 
 /* Where the tokens of a prompt went. The first is the hit; the five below it are its misses, and
@@ -62,5 +64,10 @@ int replay_run(struct result *out, const struct config *config, const struct wor
                const struct schedule *schedule, const struct plugins *plugins,
                replay_observer *observer, void *user, struct err *err) MUST_CHECK;
 void result_close(struct result *result);
+
+/* What the bounds of a config's runs are for. err: the model. */
+int replay_bound_input(struct bound_input *out, const struct config *config,
+                       const struct workload *workload, const struct schedule *schedule,
+                       struct err *err) MUST_CHECK;
 
 #endif

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "policies/list.h"
+#include "sim/bound/bound.h"
 #include "sim/core/digest.h"
 #include "sim/core/mem.h"
-#include "sim/engine/bound.h"
 #include "sim/engine/result.h"
 #include "traces/compiled.h"
 #include "traces/open.h"
@@ -177,12 +177,14 @@ static double run_bound(const struct bench *bench, const void *what)
 {
     struct err err;
     struct bound bound;
+    struct bound_input input;
     struct config config;
     struct schedule *schedule = NULL;
     struct workload *workload = open_case(bench, what, &config, &schedule);
     double start = now_ms();
-    if (bound_find(&bound, &config, workload, schedule, 400, &err) != 0)
+    if (replay_bound_input(&input, &config, workload, schedule, &err) != 0)
         die(&err);
+    bound_find(&bound, NULL, &input, 400);
     return now_ms() - start;
 }
 

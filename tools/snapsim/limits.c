@@ -1,10 +1,12 @@
 #include "tools/snapsim/limits.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "policies/list.h"
 #include "sim/core/mem.h"
-#include "sim/engine/bound.h"
+#include "sim/engine/replay.h"
 #include "tools/snapsim/snapsim.h"
 
 static void set(char **text, const char *value)
@@ -14,11 +16,11 @@ static void set(char **text, const char *value)
 }
 
 /* The setting with all that the limits do not depend on as the offline replay has it. */
-static void open_offline(struct config *out, const struct config *setting)
+static void open_offline(struct config *out, const struct config *setting, bool recurrent)
 {
     config_copy(out, setting);
-    set(&out->placement, "oracle");
-    set(&out->eviction, "lru");
+    set(&out->placement, recurrent ? "planned" : "none");
+    set(&out->eviction, recurrent ? "planned" : "belady");
     set(&out->memory, "ideal");
     set(&out->page_tokens, "auto");
     out->orphans = ORPHANS_DROP;
@@ -26,39 +28,47 @@ static void open_offline(struct config *out, const struct config *setting)
     out->match_unit = 0;
 }
 
-/* The most that the offline replay hits: with snapshots belady is a heuristic, and not always the
- * best of these. */
-static int find_feasible(uint64_t *most, const struct config *config, const struct load *load,
-                         struct err *err)
+/* What a replay hits that follows the plan; without recurrent layers, where a hit needs no
+ * snapshot, belady is the optimum. */
+static int find_feasible(uint64_t *hit, const struct config *offline, const struct plan *plan,
+                         const struct load *load, bool recurrent, struct err *err)
 {
-    static const char *const evictions[] = {"belady", "lru", "fifo"};
-    struct config offline;
-    int failed = 0;
-    *most = 0;
-    open_offline(&offline, config);
-    for (size_t i = 0; i < sizeof evictions / sizeof *evictions && failed == 0; i++) {
-        struct result result;
-        set(&offline.eviction, evictions[i]);
-        failed = replay_run(&result, &offline, load->workload, load->schedule, &snapsim_plugins,
-                            NULL, NULL, err);
-        if (failed == 0 && result.sum.hit_tokens > *most)
-            *most = result.sum.hit_tokens;
-        result_close(&result);
-    }
-    config_close(&offline);
+    struct plugins plugins = snapsim_plugins;
+    struct result result;
+    if (recurrent)
+        plugins = (struct plugins){planned_placement_list, planned_eviction_list,
+                                   snapsim_plugins.memories, plan};
+    int failed =
+        replay_run(&result, offline, load->workload, load->schedule, &plugins, NULL, NULL, err);
+    *hit = result.sum.hit_tokens;
+    assert(failed || !recurrent || *hit == plan->hit_tokens);
+    result_close(&result);
     return failed;
 }
 
 int limits_find(struct limits *out, const struct config *config, const struct load *load,
                 uint64_t steps, struct err *err)
 {
+    struct config offline;
+    struct bound_input input;
     struct bound bound;
+    struct plan plan = {0};
     uint64_t feasible = 0;
-    if (find_feasible(&feasible, config, load, err) != 0 ||
-        bound_find(&bound, config, load->workload, load->schedule, steps, err) != 0)
-        return -1;
-    *out = (struct limits){bound.ideal_tokens, bound.dual_tokens, feasible};
-    return 0;
+    open_offline(&offline, config, true);
+    int failed = replay_bound_input(&input, &offline, load->workload, load->schedule, err);
+    bool recurrent = failed == 0 && input.snapshot_bytes > 0;
+    if (failed == 0) {
+        bound_find(&bound, recurrent ? &plan : NULL, &input, steps);
+        if (!recurrent) {
+            config_close(&offline);
+            open_offline(&offline, config, false);
+        }
+        failed = find_feasible(&feasible, &offline, &plan, load, recurrent, err);
+        *out = (struct limits){bound.ideal_tokens, bound.dual_tokens, feasible};
+    }
+    plan_close(&plan);
+    config_close(&offline);
+    return failed;
 }
 
 void limits_write(const struct limits *limits, struct json *result)
@@ -99,7 +109,7 @@ static char *key_of(const struct config *config, size_t load_id)
     struct config offline;
     struct text key = {0};
     struct json *object = json_new_object();
-    open_offline(&offline, config);
+    open_offline(&offline, config, true);
     config_write(&offline, object);
     text_printf(&key, "%zu ", load_id);
     json_print(object, false, &key);

@@ -1,6 +1,6 @@
 /* limits.h - between what the best possible lies, for the load, the model and the capacity of a
- * setting: the dual of sim/engine/bound.h from above, and from below what a replay hits whose
- * placement and eviction see the whole load. */
+ * setting: the dual of sim/bound/bound.h from above, and from below what a replay hits that
+ * follows its plan. */
 #ifndef SNAPSIM_LIMITS_H
 #define SNAPSIM_LIMITS_H
 
@@ -13,7 +13,7 @@
 
 struct limits {
     uint64_t ideal_tokens, dual_tokens;
-    uint64_t feasible_tokens; /* placement oracle, memory ideal, the best of three evictions */
+    uint64_t feasible_tokens; /* by a plan; memory ideal */
 };
 
 int limits_find(struct limits *out, const struct config *config, const struct load *load,

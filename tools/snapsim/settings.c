@@ -19,7 +19,7 @@ static int check_placement(const char *text, struct err *err)
 {
     static const struct workload nothing = {.node_count = 1};
     static const struct schedule never;
-    const struct future future = {&nothing, &never, 0};
+    const struct future future = {&nothing, &never, 0, NULL};
     struct placement_set set;
     if (placement_set_open(&set, snapsim_plugins.placements, text, &future, err) != 0)
         return -1;

@@ -1,0 +1,193 @@
+/* The search for prices
+ *
+ *   1. one price for all gaps, by bisection: the value is convex in it, and falls while more would
+ *      be held than fits
+ *   2. from there each gap its own: up by the share by which more would be held than fits, down by
+ *      the share that would be free (multiplicative weights), each step a little smaller than the
+ *      one before. A gap's excess is smoothed over a few steps, because requests change their minds
+ *      all at once.
+ *
+ * All is in double: the sums are of whole numbers below 2^53, or errors that who uses the value has
+ * to round up by. */
+#include "sim/bound/dual.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/core/mem.h"
+
+void dual_open(struct dual *dual, const struct pieces *pieces, const struct bound_sizes *sizes)
+{
+    *dual = (struct dual){.pieces = pieces,
+                          .kv_bytes = (double)sizes->kv_bytes,
+                          .snapshot_bytes = (double)sizes->snapshot_bytes,
+                          .capacity_bytes = (double)sizes->capacity_bytes,
+                          .gaps = pieces->arrivals > 0 ? pieces->arrivals - 1 : 0};
+    dual->prices = mem_array(dual->gaps, sizeof *dual->prices);
+    dual->drift = mem_array(dual->gaps, sizeof *dual->drift);
+    dual->paid = mem_array((size_t)dual->gaps + 1, sizeof *dual->paid);
+    dual->held = mem_array((size_t)dual->gaps + 1, sizeof *dual->held);
+}
+
+void dual_close(struct dual *dual)
+{
+    free(dual->prices);
+    free(dual->drift);
+    free(dual->paid);
+    free(dual->held);
+}
+
+/* ---- the value of prices ---- */
+
+static struct dual_choice best_of(const struct dual *dual, uint32_t arrival,
+                                  struct dual_choice best)
+{
+    const double *paid = dual->paid;
+    size_t deepest = dual->pieces->first[arrival], past = dual->pieces->first[arrival + 1];
+    double kv_cost = 0;
+    uint32_t start = 0;
+    for (size_t i = past; i-- > deepest;) {
+        const struct piece *piece = &dual->pieces->items[i];
+        double byte_cost = paid[arrival] - paid[piece->since];
+        kv_cost += (piece->end - start) * dual->kv_bytes * byte_cost;
+        double cost = kv_cost + dual->snapshot_bytes * byte_cost;
+        start = piece->end;
+        if (piece->end - cost > best.profit)
+            best = (struct dual_choice){i, piece->end - cost, cost};
+    }
+    return best;
+}
+
+struct dual_choice dual_choose(const struct dual *dual, uint32_t arrival)
+{
+    return best_of(dual, arrival, (struct dual_choice){.profit = -1e300});
+}
+
+/* What a request gains by the depth that pays most; books what it then holds. */
+static double serve(struct dual *dual, uint32_t arrival)
+{
+    size_t past = dual->pieces->first[arrival + 1];
+    struct dual_choice best = best_of(dual, arrival, (struct dual_choice){.piece = past});
+    uint32_t start = 0;
+    for (size_t i = past; i-- > best.piece;) {
+        const struct piece *piece = &dual->pieces->items[i];
+        double bytes = (piece->end - start) * dual->kv_bytes;
+        if (i == best.piece)
+            bytes += dual->snapshot_bytes;
+        start = piece->end;
+        dual->held[piece->since] += bytes;
+        dual->held[arrival] -= bytes;
+    }
+    return best.profit;
+}
+
+static void add_up_prices(struct dual *dual)
+{
+    for (uint32_t gap = 0; gap < dual->gaps; gap++)
+        dual->paid[gap + 1] = dual->paid[gap] + dual->prices[gap];
+}
+
+/* The bound that the prices give. Afterwards, held[gap] is what would be held. */
+static double value_of(struct dual *dual)
+{
+    double value = 0, held = 0;
+    add_up_prices(dual);
+    memset(dual->held, 0, ((size_t)dual->gaps + 1) * sizeof *dual->held);
+    for (uint32_t i = 0; i < dual->pieces->arrivals; i++)
+        value += serve(dual, i);
+    for (uint32_t gap = 0; gap < dual->gaps; gap++) {
+        held += dual->held[gap];
+        dual->held[gap] = held;
+    }
+    return value + dual->paid[dual->gaps] * dual->capacity_bytes;
+}
+
+/* ---- the search ---- */
+
+/* At this price nothing pays, not even over one gap. */
+static double dearest(const struct dual *dual)
+{
+    if (dual->kv_bytes > 0)
+        return 1 / dual->kv_bytes;
+    return WORKLOAD_TOKENS_MAX / (dual->snapshot_bytes > 0 ? dual->snapshot_bytes : 1);
+}
+
+static double value_at(struct dual *dual, double price, double *excess)
+{
+    for (uint32_t gap = 0; gap < dual->gaps; gap++)
+        dual->prices[gap] = price;
+    double value = value_of(dual);
+    *excess = 0;
+    for (uint32_t gap = 0; gap < dual->gaps; gap++)
+        *excess += dual->held[gap] - dual->capacity_bytes;
+    return value;
+}
+
+/* One price for all gaps; *over: whether, with memory for nothing, more would be held than fits in
+ * any gap. */
+static double search_constant(struct dual *dual, uint64_t *steps, bool *over)
+{
+    double low = 0, high = dearest(dual), excess = 0;
+    double best_price = 0, best = value_at(dual, 0, &excess);
+    *over = false;
+    for (uint32_t gap = 0; gap < dual->gaps; gap++)
+        *over = *over || dual->held[gap] > dual->capacity_bytes;
+    bool is_short = excess > 0;
+    for (double price = high; is_short && *steps > 0; --*steps) {
+        double value = value_at(dual, price, &excess);
+        if (value < best) {
+            best = value;
+            best_price = price;
+        }
+        *(excess > 0 ? &low : &high) = price;
+        if (high - low < low / 16)
+            break;
+        price = low > 0 ? (low + high) / 2 : high / 16;
+    }
+    value_at(dual, best_price, &excess);
+    return best;
+}
+
+/* No price falls below this share of the constant one: from 0 it could not rise again. */
+#define PRICE_LEAST 1e-6
+
+static void move_prices(struct dual *dual, double least, double rate)
+{
+    double room = dual->capacity_bytes > 1 ? dual->capacity_bytes : 1;
+    for (uint32_t gap = 0; gap < dual->gaps; gap++) {
+        double drift = (dual->drift[gap] + (dual->held[gap] - dual->capacity_bytes) / room) / 2;
+        dual->drift[gap] = drift;
+        double step = drift > 1 ? 1 : drift < -1 ? -1 : drift;
+        double price = dual->prices[gap] * (1 + rate * step);
+        dual->prices[gap] = price > least ? price : least;
+    }
+}
+
+double dual_search(struct dual *dual, uint64_t steps)
+{
+    bool over = false;
+    double excess = 0;
+    double best = search_constant(dual, &steps, &over);
+    if (dual->gaps == 0 || !over)
+        return best;
+    size_t bytes = dual->gaps * sizeof *dual->prices;
+    double *best_prices = mem_alloc(bytes);
+    memcpy(best_prices, dual->prices, bytes);
+    double price = dual->prices[0];
+    if (price <= 0) { /* a token that is kept all the time costs itself */
+        price = dearest(dual) / dual->gaps;
+        value_at(dual, price, &excess);
+    }
+    for (uint64_t step = 0; step < steps; step++) {
+        move_prices(dual, price * PRICE_LEAST, 0.9 * (double)(steps - step) / (double)steps);
+        double value = value_of(dual);
+        if (value < best) {
+            best = value;
+            memcpy(best_prices, dual->prices, bytes);
+        }
+    }
+    memcpy(dual->prices, best_prices, bytes);
+    free(best_prices);
+    add_up_prices(dual);
+    return best;
+}

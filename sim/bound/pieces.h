@@ -1,0 +1,38 @@
+/* pieces.h - what each prompt finds of its kind, cut where the request that used it last changes.
+ *
+ *     prompt of request 7   0 ---------- 3000 ------------- 5000 ... not seen before
+ *     used last by            request 6        request 2            [0, 3000) and [3000, 5000)
+ *
+ * Within a piece all tokens, and the states after them, wait equally long for the request; so what
+ * depth costs and gains there grows by the token. A deeper piece was used last no later than a
+ * shallower one, because who goes through it goes through all that is above it. */
+#ifndef SNAPSIM_PIECES_H
+#define SNAPSIM_PIECES_H
+
+#include "sim/load/arrival.h"
+
+struct piece {
+    uint32_t end;   /* tokens; it starts where the one above ends */
+    uint32_t since; /* the arrival that used it last */
+};
+
+struct pieces {
+    struct piece *items; /* of each arrival the deepest first */
+    size_t count, capacity;
+    size_t *first; /* by arrival: its pieces are [first[i], first[i + 1]) */
+    uint32_t arrivals;
+    uint64_t prompt_tokens, ideal_tokens; /* of all prompts; of all pieces */
+};
+
+/* min_compute_tokens: so many of each prompt are computed in any case. */
+void pieces_open(struct pieces *out, const struct workload *workload,
+                 const struct schedule *schedule, uint64_t min_compute_tokens);
+void pieces_close(struct pieces *pieces);
+
+/* Where a piece of an arrival starts. */
+static inline uint32_t piece_start(const struct pieces *pieces, uint32_t arrival, size_t piece)
+{
+    return piece + 1 < pieces->first[arrival + 1] ? pieces->items[piece + 1].end : 0;
+}
+
+#endif
