@@ -86,8 +86,10 @@ static void keep(struct plan *plan, const struct draft *draft)
     free(next);
 }
 
-/* Two orders, because no one is best everywhere: what is worth most at the prices first, or whoever
- * waits shortest. */
+/* Two orders, because neither is best everywhere: what gains most at the prices first; or in the
+ * order of arrival, which is the best there is where snapshots cost nothing: then every token is a
+ * run of gaps of its own, all are worth the same, and as many runs as fit are found by letting in
+ * those first that end first. */
 void plan_open(struct plan *plan, const struct bound_input *input, const struct dual *dual)
 {
     const struct pieces *pieces = dual->pieces;
@@ -98,18 +100,17 @@ void plan_open(struct plan *plan, const struct bound_input *input, const struct 
     plan->snapshots = mem_array(plan->arrivals, sizeof *plan->snapshots);
     struct ranked *order = mem_array(plan->arrivals, sizeof *order);
     draft_open(&draft, input, pieces);
-    for (int by_wait = 0; by_wait < 2; by_wait++) {
+    for (int by_arrival = 0; by_arrival < 2; by_arrival++) {
         size_t count = 0;
         for (uint32_t i = 0; i < plan->arrivals; i++) {
             if (pieces->first[i] == pieces->first[i + 1])
                 continue;
-            uint32_t since = pieces->items[pieces->first[i]].since;
-            double key = by_wait ? -(double)(i - since) : dual_choose(dual, i).profit;
+            double key = by_arrival ? -(double)i : dual_choose(dual, i).profit;
             order[count++] = (struct ranked){key, i};
         }
         draft_clear(&draft);
         fill(&draft, order, count);
-        if (by_wait == 0 || draft.hit_tokens > plan->hit_tokens)
+        if (by_arrival == 0 || draft.hit_tokens > plan->hit_tokens)
             keep(plan, &draft);
     }
     draft_close(&draft);

@@ -1,10 +1,10 @@
 /* plan.h - a schedule that knows the future: how deep each request will hit, and which snapshots
  * each takes and keeps for that.
  *
- * The requests are gone through in an order of what they are worth at the dual's prices; each gets
- * the deepest hit for which there still is room, its KV cut to that if need be. No policy can see
- * what this uses; but whoever knew the depths could follow them through the ordinary cache, token
- * by token, so what it hits can be reached. */
+ * The requests are gone through by what they gain at the dual's prices, and by arrival; each gets
+ * the deepest hit for which there still is room, its KV cut to that if need be. The better one
+ * stays. No policy can see what this uses; but whoever knew the depths could follow them through
+ * the ordinary cache, token by token, so what it hits can be reached. */
 #ifndef SNAPSIM_PLAN_H
 #define SNAPSIM_PLAN_H
 
