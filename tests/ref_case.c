@@ -142,20 +142,35 @@ void ref_results_close(struct ref_results *results)
     free(results->items);
 }
 
-int ref_case_bound(const struct ref_case *cell, const struct workload *workload, struct bound *out,
-                   struct err *err)
+#define EXACT_TRIALS 10000000
+
+int ref_case_limits(const struct ref_case *drawn, const struct workload *workload,
+                    struct ref_limits *out, struct err *err)
 {
+    struct ref_case cell = *drawn;
     struct config config;
     struct schedule *schedule;
     struct bound_input input;
-    int result = open_cell(cell, workload, &config, &schedule, err);
-    if (result == 0)
-        result = replay_bound_input(&input, &config, workload, schedule, err);
-    if (result == 0)
-        bound_find(out, NULL, &input, 100);
+    struct plan plan = {0};
+    struct result result = {0};
+    struct plugins plugins = {planned_placement_list, planned_eviction_list, memory_list, &plan};
+    cell.placement = cell.eviction = "planned";
+    int failed = open_cell(&cell, workload, &config, &schedule, err);
+    if (failed == 0)
+        failed = replay_bound_input(&input, &config, workload, schedule, err);
+    if (failed == 0) {
+        bound_find(&out->bound, &plan, &input, 100);
+        failed = replay_run(&result, &config, workload, schedule, &plugins, NULL, NULL, err);
+        out->plan_tokens = plan.hit_tokens;
+        out->replayed_tokens = result.sum.hit_tokens;
+        result_close(&result);
+    }
+    if (failed == 0 && !bound_find_exact(&out->exact_tokens, &input, EXACT_TRIALS))
+        failed = err_set(err, "the best schedule was not found");
+    plan_close(&plan);
     schedule_close(schedule);
     config_close(&config);
-    return result;
+    return failed;
 }
 
 /* ---- comparing ---- */

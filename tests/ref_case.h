@@ -40,9 +40,14 @@ int ref_case_run(const struct ref_case *cell, const struct workload *workload,
                  struct ref_results *out, struct err *err) MUST_CHECK;
 void ref_results_close(struct ref_results *results);
 
-/* The limits of that cell's model and capacity. */
-int ref_case_bound(const struct ref_case *cell, const struct workload *workload, struct bound *out,
-                   struct err *err) MUST_CHECK;
+/* The limits of that cell's load, model, capacity and grain. */
+struct ref_limits {
+    struct bound bound;
+    uint64_t plan_tokens, replayed_tokens; /* what the plan promises; what a replay of it hits */
+    uint64_t exact_tokens;
+};
+int ref_case_limits(const struct ref_case *cell, const struct workload *workload,
+                    struct ref_limits *out, struct err *err) MUST_CHECK;
 
 /* Runs both and compares all. Returns -1 and says what differs first. */
 int ref_case_compare(const struct ref_case *cell, const struct ref_trace *trace,

@@ -1,24 +1,59 @@
 #include "sim/bound/bound.h"
 
+#include <assert.h>
+
+#include "sim/bound/exact.h"
 #include "sim/core/units.h"
+
+/* What the bounds stand on. */
+struct ground {
+    struct pieces pieces;
+    struct dual dual;
+};
+
+/* Returns the dual's value. */
+static double open_ground(struct ground *ground, const struct bound_input *input, uint64_t steps)
+{
+    struct bound_sizes sizes = {input->kv_bytes, input->snapshot_bytes, input->capacity_bytes};
+    pieces_open(&ground->pieces, input->workload, input->schedule, input->min_compute_tokens);
+    dual_open(&ground->dual, &ground->pieces, &sizes);
+    if (input->capacity_bytes == UNITS_UNLIMITED)
+        return (double)ground->pieces.ideal_tokens;
+    return dual_search(&ground->dual, steps);
+}
+
+static void close_ground(struct ground *ground)
+{
+    dual_close(&ground->dual);
+    pieces_close(&ground->pieces);
+}
 
 void bound_find(struct bound *out, struct plan *plan, const struct bound_input *input,
                 uint64_t steps)
 {
-    struct bound_sizes sizes = {input->kv_bytes, input->snapshot_bytes, input->capacity_bytes};
-    struct pieces pieces;
-    struct dual dual;
-    pieces_open(&pieces, input->workload, input->schedule, input->min_compute_tokens);
-    dual_open(&dual, &pieces, &sizes);
-    *out = (struct bound){pieces.prompt_tokens, pieces.ideal_tokens, pieces.ideal_tokens};
-    if (input->capacity_bytes != UNITS_UNLIMITED) {
-        double value = dual_search(&dual, steps);
-        uint64_t tokens = (uint64_t)(value + value * 1e-9); /* more than the sums can be wrong by */
-        if (tokens < out->ideal_tokens)
-            out->dual_tokens = tokens;
-    }
+    struct ground ground;
+    double value = open_ground(&ground, input, steps);
+    value += value * 1e-9; /* more than the sums can be wrong by */
+    *out = (struct bound){ground.pieces.prompt_tokens, ground.pieces.ideal_tokens,
+                          ground.pieces.ideal_tokens};
+    if (value < (double)out->ideal_tokens)
+        out->dual_tokens = (uint64_t)value;
     if (plan)
-        plan_open(plan, input, &dual);
-    dual_close(&dual);
-    pieces_close(&pieces);
+        plan_open(plan, input, &ground.dual);
+    close_ground(&ground);
+}
+
+bool bound_find_exact(uint64_t *tokens, const struct bound_input *input, uint64_t trials)
+{
+    enum { STEPS = 400 };
+    struct ground ground;
+    struct plan plan;
+    assert(input->snapshot_bytes > 0);
+    open_ground(&ground, input, STEPS);
+    plan_open(&plan, input, &ground.dual);
+    *tokens = plan.hit_tokens;
+    bool found = exact_find(tokens, input, &ground.dual, trials);
+    plan_close(&plan);
+    close_ground(&ground);
+    return found;
 }

@@ -9,6 +9,7 @@
  *             computed in any case
  *     dual    memory at a price for each byte and each gap between two arrivals (dual.h): no cache
  *             can save more
+ *     exact   the best there is, for tiny loads only (exact.h)
  *     plan    a schedule that can be followed (plan.h): so much can be saved
  *
  * The dual does not ask who computed a state, lets KV be held without what is above it, and rounds
@@ -28,5 +29,9 @@ struct bound {
 /* Tries so many choices of prices, at least 1. plan: to be closed with plan_close, or NULL. */
 void bound_find(struct bound *out, struct plan *plan, const struct bound_input *input,
                 uint64_t steps);
+
+/* The most that can be hit with snapshots where the input's grains allow them; false if it is not
+ * known after so many trials. For a model with recurrent layers. */
+bool bound_find_exact(uint64_t *tokens, const struct bound_input *input, uint64_t trials);
 
 #endif

@@ -170,12 +170,12 @@ static const struct piece *piece_at(const struct draft *draft, uint32_t arrival,
     return &pieces->items[i];
 }
 
-static uint32_t find_source(const struct draft *draft, uint32_t arrival, uint32_t depth)
+/* Whether a depth of an arrival's path was shown before. */
+static bool knows(const struct draft *draft, uint32_t arrival, uint32_t depth)
 {
-    do
-        arrival = piece_at(draft, arrival, depth)->since;
-    while (draft->depths[arrival] > depth);
-    return arrival;
+    const struct pieces *pieces = draft->pieces;
+    size_t deepest = pieces->first[arrival];
+    return deepest < pieces->first[arrival + 1] && pieces->items[deepest].end >= depth;
 }
 
 /* The deepest snapshot that an arrival can take at or above a depth. */
@@ -195,36 +195,35 @@ static uint32_t floor_for(const struct draft *draft, uint32_t arrival, uint32_t 
     return best;
 }
 
+/* Where the state at a depth comes from. */
+struct source {
+    uint32_t arrival;
+    bool found;  /* it can take it, or has it */
+    bool passes; /* it was kept while others came that computed it, but could not take it */
+};
+
+/* Who goes through a depth and does not hit that deep computes it, so it is the source; but if it
+ * cannot take the snapshot there, nor could have hit it, one of before may have been kept. */
+static struct source find_source(const struct draft *draft, uint32_t arrival, uint32_t depth)
+{
+    struct source source = {.arrival = arrival};
+    for (;;) {
+        source.arrival = piece_at(draft, source.arrival, depth)->since;
+        uint32_t hit = draft->depths[source.arrival];
+        if (hit > depth)
+            continue;
+        source.found = hit == depth || floor_for(draft, source.arrival, depth) == depth;
+        if (source.found || depth <= pieces_limit(draft->pieces, source.arrival) ||
+            !knows(draft, source.arrival, depth))
+            return source;
+        source.passes = true;
+    }
+}
+
 uint32_t draft_floor(const struct draft *draft, uint32_t arrival, uint32_t depth)
 {
-    uint32_t source = find_source(draft, arrival, depth);
-    if (draft->depths[source] == depth)
-        return depth;
-    return floor_for(draft, source, depth);
-}
-
-/* false if nobody can take the snapshot. */
-static bool find_state(struct draft *draft, uint32_t arrival)
-{
-    uint32_t depth = draft->depths[arrival];
-    uint32_t source = find_source(draft, arrival, depth);
-    if (source != draft->sources[arrival])
-        change(draft, SOURCE, arrival, source);
-    return draft->depths[source] == depth || floor_for(draft, source, depth) == depth;
-}
-
-/* Who stood above a depth, or took snapshots there, and now hits it: those snapshots must come from
- * earlier. */
-static bool move_users(struct draft *draft, uint32_t arrival)
-{
-    uint32_t user = draft->first_user[arrival];
-    while (user) {
-        uint32_t next = draft->next_user[user - 1];
-        if (draft->depths[user - 1] < draft->depths[arrival] && !find_state(draft, user - 1))
-            return false;
-        user = next;
-    }
-    return true;
+    struct source source = find_source(draft, arrival, depth);
+    return source.found ? depth : floor_for(draft, source.arrival, depth);
 }
 
 static void push_runs(struct draft *draft, struct draft_run run, uint32_t since, size_t *count)
@@ -244,12 +243,11 @@ static void push_runs(struct draft *draft, struct draft_run run, uint32_t since,
     }
 }
 
-/* Holds the KV up to an arrival's depth since its deepest tokens were used last: follows each run
- * of tokens back through the requests that used it since then. */
-static void cover(struct draft *draft, uint32_t arrival)
+/* Holds the KV up to an arrival's depth since an arrival: follows each run of tokens back through
+ * the requests that used it since then. */
+static void cover(struct draft *draft, uint32_t arrival, uint32_t since)
 {
     uint32_t depth = draft->depths[arrival];
-    uint32_t since = piece_at(draft, arrival, depth)->since;
     size_t count = 0;
     if (draft->covers[arrival] < depth)
         change(draft, COVER, arrival, depth);
@@ -262,13 +260,40 @@ static void cover(struct draft *draft, uint32_t arrival)
     }
 }
 
+/* Finds the state at an arrival's depth, and holds the KV that it needs: since its deepest tokens
+ * were used last, for who used them before hit deeper; or since the source, if some did not. */
+static bool find_state(struct draft *draft, uint32_t arrival)
+{
+    uint32_t depth = draft->depths[arrival];
+    struct source source = find_source(draft, arrival, depth);
+    if (!source.found)
+        return false;
+    if (source.arrival != draft->sources[arrival])
+        change(draft, SOURCE, arrival, source.arrival);
+    cover(draft, arrival, source.passes ? source.arrival : piece_at(draft, arrival, depth)->since);
+    return true;
+}
+
+/* Who stood above a depth, or took snapshots there, and now hits it: those snapshots must come from
+ * earlier. */
+static bool move_users(struct draft *draft, uint32_t arrival)
+{
+    uint32_t user = draft->first_user[arrival];
+    while (user) {
+        uint32_t next = draft->next_user[user - 1];
+        if (draft->depths[user - 1] < draft->depths[arrival] && !find_state(draft, user - 1))
+            return false;
+        user = next;
+    }
+    return true;
+}
+
 bool draft_raise(struct draft *draft, uint32_t arrival, uint32_t depth, int64_t *over)
 {
     size_t before = draft->change_count;
     *over = 0;
     change(draft, DEPTH, arrival, depth);
     if (find_state(draft, arrival) && move_users(draft, arrival)) {
-        cover(draft, arrival);
         if (room_most(&draft->room) <= draft->capacity_bytes)
             return true;
         *over = room_most(&draft->room) - draft->capacity_bytes;

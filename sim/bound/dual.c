@@ -43,7 +43,7 @@ static struct dual_choice best_of(const struct dual *dual, uint32_t arrival,
                                   struct dual_choice best)
 {
     const double *paid = dual->paid;
-    size_t deepest = dual->pieces->first[arrival], past = dual->pieces->first[arrival + 1];
+    size_t deepest = dual->pieces->usable[arrival], past = dual->pieces->first[arrival + 1];
     double kv_cost = 0;
     uint32_t start = 0;
     for (size_t i = past; i-- > deepest;) {
@@ -61,6 +61,21 @@ static struct dual_choice best_of(const struct dual *dual, uint32_t arrival,
 struct dual_choice dual_choose(const struct dual *dual, uint32_t arrival)
 {
     return best_of(dual, arrival, (struct dual_choice){.profit = -1e300});
+}
+
+double dual_profit(const struct dual *dual, uint32_t arrival, uint32_t depth)
+{
+    const struct pieces *pieces = dual->pieces;
+    double profit = depth, byte_cost = 0;
+    uint32_t start = 0;
+    for (size_t i = pieces->first[arrival + 1]; start < depth && i-- > pieces->first[arrival];) {
+        const struct piece *piece = &pieces->items[i];
+        uint32_t end = piece->end < depth ? piece->end : depth;
+        byte_cost = dual->paid[arrival] - dual->paid[piece->since];
+        profit -= (end - start) * dual->kv_bytes * byte_cost;
+        start = end;
+    }
+    return profit - dual->snapshot_bytes * byte_cost;
 }
 
 /* What a request gains by the depth that pays most; books what it then holds. */

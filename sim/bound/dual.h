@@ -41,4 +41,7 @@ double dual_search(struct dual *dual, uint64_t steps);
  * that loses least. The arrival must have pieces. */
 struct dual_choice dual_choose(const struct dual *dual, uint32_t arrival);
 
+/* What an arrival gains at these prices by a depth, up to the end of its deepest piece. */
+double dual_profit(const struct dual *dual, uint32_t arrival, uint32_t depth);
+
 #endif

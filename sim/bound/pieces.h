@@ -1,13 +1,17 @@
-/* pieces.h - what each prompt finds of its kind, cut where the request that used it last changes.
+/* pieces.h - what each request finds of its path, cut where the request that used it last changes.
  *
  *     prompt of request 7   0 ---------- 3000 ------------- 5000 ... not seen before
  *     used last by            request 6        request 2            [0, 3000) and [3000, 5000)
  *
  * Within a piece all tokens, and the states after them, wait equally long for the request; so what
  * depth costs and gains there grows by the token. A deeper piece was used last no later than a
- * shallower one, because who goes through it goes through all that is above it. */
+ * shallower one, because who goes through it goes through all that is above it. The last tokens of
+ * a prompt, which are computed in any case, and the reply are of no use to the request; but they
+ * may be held for others while it comes, so they are pieces of their own. */
 #ifndef SNAPSIM_PIECES_H
 #define SNAPSIM_PIECES_H
+
+#include <stdbool.h>
 
 #include "sim/load/arrival.h"
 
@@ -19,15 +23,27 @@ struct piece {
 struct pieces {
     struct piece *items; /* of each arrival the deepest first */
     size_t count, capacity;
-    size_t *first; /* by arrival: its pieces are [first[i], first[i + 1]) */
+    size_t *first;  /* by arrival: its pieces are [first[i], first[i + 1]) */
+    size_t *usable; /* by arrival: those it can hit are [usable[i], first[i + 1]) */
     uint32_t arrivals;
-    uint64_t prompt_tokens, ideal_tokens; /* of all prompts; of all pieces */
+    uint64_t prompt_tokens, ideal_tokens; /* of all prompts; of all that can be hit */
 };
 
 /* min_compute_tokens: so many of each prompt are computed in any case. */
 void pieces_open(struct pieces *out, const struct workload *workload,
                  const struct schedule *schedule, uint64_t min_compute_tokens);
 void pieces_close(struct pieces *pieces);
+
+static inline bool pieces_can_hit(const struct pieces *pieces, uint32_t arrival)
+{
+    return pieces->usable[arrival] < pieces->first[arrival + 1];
+}
+
+/* How deep an arrival can hit. */
+static inline uint32_t pieces_limit(const struct pieces *pieces, uint32_t arrival)
+{
+    return pieces_can_hit(pieces, arrival) ? pieces->items[pieces->usable[arrival]].end : 0;
+}
 
 /* Where a piece of an arrival starts. */
 static inline uint32_t piece_start(const struct pieces *pieces, uint32_t arrival, size_t piece)

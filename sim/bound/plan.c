@@ -47,7 +47,7 @@ static void raise(struct draft *draft, uint32_t arrival)
 {
     const struct pieces *pieces = draft->pieces;
     size_t past = pieces->first[arrival + 1];
-    for (size_t i = pieces->first[arrival]; i < past; i++)
+    for (size_t i = pieces->usable[arrival]; i < past; i++)
         if (pieces->items[i].end <= draft->depths[arrival] || raise_into(draft, arrival, i))
             break;
     draft->change_count = 0; /* for good */
@@ -103,7 +103,7 @@ void plan_open(struct plan *plan, const struct bound_input *input, const struct 
     for (int by_arrival = 0; by_arrival < 2; by_arrival++) {
         size_t count = 0;
         for (uint32_t i = 0; i < plan->arrivals; i++) {
-            if (pieces->first[i] == pieces->first[i + 1])
+            if (!pieces_can_hit(pieces, i))
                 continue;
             double key = by_arrival ? -(double)i : dual_choose(dual, i).profit;
             order[count++] = (struct ranked){key, i};
