@@ -18,6 +18,7 @@ static void help(const struct flag *flags)
         "strategy at this capacity, and what share of it the setting reaches:\n\n"
         "  ideal     all that earlier requests have shown: memory without end\n"
         "  dual      proven: no cache of this capacity can pass it\n"
+        "  exact     with --exact, for some ten requests: the best there is\n"
         "  feasible  reached by a schedule that knows the future and obeys every rule\n\n",
         stdout);
     options_print_flags(flags, stdout);
@@ -41,6 +42,8 @@ static void print_table(const struct result *setting, const struct limits *limit
     sheet_share("prompt tokens", prompt, prompt, out);
     sheet_share("ideal: seen before", limits->ideal_tokens, prompt, out);
     sheet_share("dual: none can pass", limits->dual_tokens, prompt, out);
+    if (limits->exact_known)
+        sheet_share("exact: the best there is", limits->exact_tokens, prompt, out);
     sheet_share("feasible: knowing the future", limits->feasible_tokens, prompt, out);
     sheet_share("hit by the setting", hit, prompt, out);
     if (limits->dual_tokens == 0)
@@ -60,8 +63,13 @@ static void print_json(const struct result *setting, const struct limits *limits
     json_close(top);
 }
 
-static int find_and_print(const struct config *config, const struct load *load, uint64_t steps,
-                          bool as_json)
+struct wanted {
+    uint64_t steps;
+    bool exact, as_json;
+};
+
+static int find_and_print(const struct config *config, const struct load *load,
+                          const struct wanted *wanted)
 {
     struct err err;
     struct text out = {0};
@@ -70,12 +78,13 @@ static int find_and_print(const struct config *config, const struct load *load, 
     int status = EXIT_GOOD;
     if (replay_run(&setting, config, load->workload, load->schedule, &snapsim_plugins, NULL, NULL,
                    &err) != 0 ||
-        limits_find(&limits, config, load, steps, &err) != 0) {
+        limits_find(&limits, config, load, wanted->steps, &err) != 0 ||
+        (wanted->exact && limits_find_exact(&limits, config, load, &err) != 0)) {
         status = say(EXIT_FAILED, "%s", err.text);
     } else {
         if (limits.feasible_tokens < setting.sum.hit_tokens) /* then the setting shows more */
             limits.feasible_tokens = setting.sum.hit_tokens;
-        (as_json ? print_json : print_table)(&setting, &limits, load->workload, &out);
+        (wanted->as_json ? print_json : print_table)(&setting, &limits, load->workload, &out);
         status = print_result(&out);
     }
     result_close(&setting);
@@ -86,7 +95,10 @@ static int find_and_print(const struct config *config, const struct load *load, 
 int cmd_bound(int argc, char **argv)
 {
     const char *trace = NULL, *trace_format = NULL, *format = "table", *steps_text = NULL;
+    struct wanted wanted = {.steps = LIMITS_STEPS};
     const struct flag table[] = {
+        {"--exact", NULL, "find the best there is, too, by trying all: for some ten requests", NULL,
+         &wanted.exact},
         {"--format", "table|json", "how to print the result", &format, NULL},
         {"--steps", "N",
          "prices that the dual tries at most; it stops when none comes closer [400]", &steps_text,
@@ -99,22 +111,20 @@ int cmd_bound(int argc, char **argv)
     struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
     struct err err;
     struct load load = {0};
-    uint64_t steps = LIMITS_STEPS;
-    bool as_json = false;
     int status = EXIT_GOOD;
     if (options_parse(&options, argc, argv, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (options.help)
         help(table);
-    else if (options_parse_json(format, &as_json, &err) != 0 ||
+    else if (options_parse_json(format, &wanted.as_json, &err) != 0 ||
              (steps_text &&
-              options_parse_count(steps_text, "--steps", STEPS_MOST, &steps, &err) != 0) ||
+              options_parse_count(steps_text, "--steps", STEPS_MOST, &wanted.steps, &err) != 0) ||
              settings_check(&config, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (load_open(&load, trace, trace_format, &config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else
-        status = find_and_print(&config, &load, steps, as_json);
+        status = find_and_print(&config, &load, &wanted);
     load_close(&load);
     config_close(&config);
     return status;

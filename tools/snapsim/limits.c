@@ -1,6 +1,7 @@
 #include "tools/snapsim/limits.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,11 +65,36 @@ int limits_find(struct limits *out, const struct config *config, const struct lo
             open_offline(&offline, config, false);
         }
         failed = find_feasible(&feasible, &offline, &plan, load, recurrent, err);
-        *out = (struct limits){bound.ideal_tokens, bound.dual_tokens, feasible};
+        *out = (struct limits){.ideal_tokens = bound.ideal_tokens,
+                               .dual_tokens = bound.dual_tokens,
+                               .feasible_tokens = feasible};
     }
     plan_close(&plan);
     config_close(&offline);
     return failed;
+}
+
+#define TRIALS_MOST 20000000 /* some seconds */
+
+int limits_find_exact(struct limits *limits, const struct config *config, const struct load *load,
+                      struct err *err)
+{
+    struct config offline;
+    struct bound_input input;
+    open_offline(&offline, config, true);
+    int failed = replay_bound_input(&input, &offline, load->workload, load->schedule, err);
+    config_close(&offline);
+    if (failed)
+        return -1;
+    limits->exact_known = true;
+    limits->exact_tokens = limits->feasible_tokens; /* without recurrent layers it is the best */
+    if (input.snapshot_bytes == 0 || bound_find_exact(&limits->exact_tokens, &input, TRIALS_MOST))
+        return 0;
+    return err_set(err,
+                   "exact: of %" PRIu32 " requests, more than %d choices would have to be tried; "
+                   "--requests takes the first so many, and a coarser --snapshot-grain leaves "
+                   "fewer places for snapshots",
+                   load->schedule->count, TRIALS_MOST);
 }
 
 void limits_write(const struct limits *limits, struct json *result)
@@ -76,6 +102,8 @@ void limits_write(const struct limits *limits, struct json *result)
     json_add_u64(result, "ideal_tokens", limits->ideal_tokens);
     json_add_u64(result, "dual_tokens", limits->dual_tokens);
     json_add_u64(result, "feasible_tokens", limits->feasible_tokens);
+    if (limits->exact_known)
+        json_add_u64(result, "exact_tokens", limits->exact_tokens);
 }
 
 /* ---- the memo ---- */

@@ -14,10 +14,16 @@
 struct limits {
     uint64_t ideal_tokens, dual_tokens;
     uint64_t feasible_tokens; /* by a plan; memory ideal */
+    uint64_t exact_tokens;    /* the best there is; only where it was asked for */
+    bool exact_known;
 };
 
 int limits_find(struct limits *out, const struct config *config, const struct load *load,
                 uint64_t steps, struct err *err) MUST_CHECK;
+
+/* Sets the exact ones. err: the load is too large for that. */
+int limits_find_exact(struct limits *limits, const struct config *config, const struct load *load,
+                      struct err *err) MUST_CHECK;
 
 /* Adds them to the `result` of a JSON object. */
 void limits_write(const struct limits *limits, struct json *result);
