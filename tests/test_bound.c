@@ -24,19 +24,27 @@ static const char twice[] =
     PROMPT(0, 512, "[1]") PROMPT(1, 512, "[2]") PROMPT(2, 1024, "[1,3]") PROMPT(3, 1024, "[2,4]");
 
 static const struct {
-    const char *trace, *capacity;
-    uint64_t ideal, least, most; /* least: what a schedule can reach; most: the dual's optimum */
+    const char *trace, *capacity, *grain;
+    uint64_t ideal, exact, most; /* most: the dual's optimum */
 } paper_rows[] = {
-    {twice, "unlimited", 1024, 1024, 1024},
-    {twice, "4120B", 1024, 1024, 1024},
-    {twice, "4119B", 1024, 512, 1023}, /* a byte costs 512 / 2,060 tokens */
-    {twice, "2060B", 1024, 512, 512},
-    {twice, "0B", 1024, 0, 0},
+    {twice, "unlimited", "0", 1024, 1024, 1024},
+    {twice, "4120B", "0", 1024, 1024, 1024},
+    /* Where both lie, so many tokens and two snapshots fit: 4 x 1,023 + 24 = 4,116 of 4,119. Within
+     * a prompt snapshots lie at multiples of 64, so it is 512 + 448. */
+    {twice, "4119B", "0", 1024, 960, 1023},
+    {twice, "2060B", "0", 1024, 512, 512}, /* 448 + 0 would be the other way: 4 x 509 + 24 */
+    {twice, "2059B", "0", 1024, 448, 511}, /* a byte costs 512 / 2,060 tokens */
+    {twice, "0B", "0", 1024, 0, 0},
+    /* Where the dual is loose: one hit is possible, for both together want a byte more than there
+     * is, and a part of one is nothing. But at 512 / 2,060 tokens for a byte neither hit pays any
+     * more, and all bytes together cost 1,023.8 tokens. */
+    {twice, "4119B", "512", 1024, 512, 1023},
     /* Without a second use there is nothing to gain. */
-    {PROMPT(0, 512, "[1]") PROMPT(1, 512, "[2]"), "1GiB", 0, 0, 0},
-    {PROMPT(0, 512, "[1]"), "1GiB", 0, 0, 0},
+    {PROMPT(0, 512, "[1]") PROMPT(1, 512, "[2]"), "1GiB", "0", 0, 0, 0},
+    {PROMPT(0, 512, "[1]"), "1GiB", "0", 0, 0, 0},
     /* The same prompt again: its last token is computed in any case. */
-    {PROMPT(0, 512, "[1]") PROMPT(1, 512, "[1]"), "1GiB", 511, 511, 511},
+    {PROMPT(0, 512, "[1]") PROMPT(1, 512, "[1]"), "1GiB", "0", 511, 448, 448},
+    {PROMPT(0, 512, "[1]") PROMPT(1, 512, "[1]"), "1GiB", "1", 511, 511, 511},
 };
 
 START_TEST(on_paper)
@@ -46,18 +54,27 @@ START_TEST(on_paper)
     struct schedule *schedule = NULL;
     struct bound bound;
     struct bound_input input;
+    struct plan plan;
     char model[256];
+    uint64_t exact = 0;
     ref_model_path(&ref_models[0], model);
-    const char *settings[] = {"model", model, "capacity", paper_rows[_i].capacity, NULL};
+    const char *settings[] = {
+        "model", model, "capacity", paper_rows[_i].capacity, "snapshot-grain", paper_rows[_i].grain,
+        NULL};
     struct config config = input_config(settings);
     ck_assert_msg(input_trace(paper_rows[_i].trace, NULL, &workload, &err) == 0, "%s", err.text);
     ck_assert(schedule_open(&schedule, workload, "recorded", 1, 0, &err) == 0);
     ck_assert_msg(replay_bound_input(&input, &config, workload, schedule, &err) == 0, "%s",
                   err.text);
-    bound_find(&bound, NULL, &input, 2000);
+    bound_find(&bound, &plan, &input, 2000);
     ck_assert_uint_eq(bound.ideal_tokens, paper_rows[_i].ideal);
-    ck_assert_uint_ge(bound.dual_tokens, paper_rows[_i].least);
+    ck_assert_uint_ge(bound.dual_tokens, paper_rows[_i].most);
     ck_assert_uint_le(bound.dual_tokens, paper_rows[_i].most + paper_rows[_i].most / 256);
+    ck_assert_uint_eq(plan.hit_tokens, paper_rows[_i].exact);
+    ck_assert(bound_find_exact(&exact, &input, 100000));
+    ck_assert_uint_eq(exact, paper_rows[_i].exact);
+    ck_assert(!bound_find_exact(&exact, &input, 1) || exact == 0);
+    plan_close(&plan);
     schedule_close(schedule);
     workload_close(workload);
     config_close(&config);

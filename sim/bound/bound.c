@@ -14,9 +14,8 @@ struct ground {
 /* Returns the dual's value. */
 static double open_ground(struct ground *ground, const struct bound_input *input, uint64_t steps)
 {
-    struct bound_sizes sizes = {input->kv_bytes, input->snapshot_bytes, input->capacity_bytes};
-    pieces_open(&ground->pieces, input->workload, input->schedule, input->min_compute_tokens);
-    dual_open(&ground->dual, &ground->pieces, &sizes);
+    pieces_open(&ground->pieces, input);
+    dual_open(&ground->dual, &ground->pieces, input);
     if (input->capacity_bytes == UNITS_UNLIMITED)
         return (double)ground->pieces.ideal_tokens;
     return dual_search(&ground->dual, steps);

@@ -18,17 +18,6 @@
 #include "sim/bound/pieces.h"
 #include "sim/bound/room.h"
 
-/* What a bound is for: a load, and what its cache is like. */
-struct bound_input {
-    const struct workload *workload;
-    const struct schedule *schedule;
-    uint64_t min_compute_tokens;        /* of each prompt */
-    uint64_t kv_bytes;                  /* of a token */
-    uint64_t snapshot_bytes;            /* 0 for a model without recurrent layers */
-    uint64_t capacity_bytes;            /* UNITS_UNLIMITED: no limit */
-    uint64_t interior_grain, end_grain; /* as in struct positions */
-};
-
 struct draft {
     const struct bound_input *input;
     const struct pieces *pieces;

@@ -16,12 +16,12 @@
 
 #include "sim/core/mem.h"
 
-void dual_open(struct dual *dual, const struct pieces *pieces, const struct bound_sizes *sizes)
+void dual_open(struct dual *dual, const struct pieces *pieces, const struct bound_input *input)
 {
     *dual = (struct dual){.pieces = pieces,
-                          .kv_bytes = (double)sizes->kv_bytes,
-                          .snapshot_bytes = (double)sizes->snapshot_bytes,
-                          .capacity_bytes = (double)sizes->capacity_bytes,
+                          .kv_bytes = (double)input->kv_bytes,
+                          .snapshot_bytes = (double)input->snapshot_bytes,
+                          .capacity_bytes = (double)input->capacity_bytes,
                           .gaps = pieces->arrivals > 0 ? pieces->arrivals - 1 : 0};
     dual->prices = mem_array(dual->gaps, sizeof *dual->prices);
     dual->drift = mem_array(dual->gaps, sizeof *dual->drift);
@@ -39,21 +39,25 @@ void dual_close(struct dual *dual)
 
 /* ---- the value of prices ---- */
 
+/* Within a piece the profit is a straight line, so it is most at one of the outer places. */
 static struct dual_choice best_of(const struct dual *dual, uint32_t arrival,
                                   struct dual_choice best)
 {
     const double *paid = dual->paid;
     size_t deepest = dual->pieces->usable[arrival], past = dual->pieces->first[arrival + 1];
-    double kv_cost = 0;
+    double kv_cost = 0; /* of the pieces above */
     uint32_t start = 0;
     for (size_t i = past; i-- > deepest;) {
         const struct piece *piece = &dual->pieces->items[i];
         double byte_cost = paid[arrival] - paid[piece->since];
-        kv_cost += (piece->end - start) * dual->kv_bytes * byte_cost;
-        double cost = kv_cost + dual->snapshot_bytes * byte_cost;
+        double token_cost = dual->kv_bytes * byte_cost;
+        uint32_t depth = token_cost < 1 ? piece->high : piece->low;
+        double profit =
+            depth - kv_cost - (depth - start) * token_cost - dual->snapshot_bytes * byte_cost;
+        if (depth > 0 && profit > best.profit)
+            best = (struct dual_choice){depth, profit};
+        kv_cost += (piece->end - start) * token_cost;
         start = piece->end;
-        if (piece->end - cost > best.profit)
-            best = (struct dual_choice){i, piece->end - cost, cost};
     }
     return best;
 }
@@ -66,30 +70,33 @@ struct dual_choice dual_choose(const struct dual *dual, uint32_t arrival)
 double dual_profit(const struct dual *dual, uint32_t arrival, uint32_t depth)
 {
     const struct pieces *pieces = dual->pieces;
-    double profit = depth, byte_cost = 0;
+    const double *paid = dual->paid;
+    double profit = depth;
     uint32_t start = 0;
-    for (size_t i = pieces->first[arrival + 1]; start < depth && i-- > pieces->first[arrival];) {
-        const struct piece *piece = &pieces->items[i];
+    for (size_t i = pieces->first[arrival + 1]; start < depth;) {
+        const struct piece *piece = &pieces->items[--i];
         uint32_t end = piece->end < depth ? piece->end : depth;
-        byte_cost = dual->paid[arrival] - dual->paid[piece->since];
+        double byte_cost = paid[arrival] - paid[piece->since];
         profit -= (end - start) * dual->kv_bytes * byte_cost;
+        if (end == depth)
+            profit -= dual->snapshot_bytes * byte_cost;
         start = end;
     }
-    return profit - dual->snapshot_bytes * byte_cost;
+    return profit;
 }
 
 /* What a request gains by the depth that pays most; books what it then holds. */
 static double serve(struct dual *dual, uint32_t arrival)
 {
-    size_t past = dual->pieces->first[arrival + 1];
-    struct dual_choice best = best_of(dual, arrival, (struct dual_choice){.piece = past});
+    struct dual_choice best = best_of(dual, arrival, (struct dual_choice){0});
     uint32_t start = 0;
-    for (size_t i = past; i-- > best.piece;) {
-        const struct piece *piece = &dual->pieces->items[i];
-        double bytes = (piece->end - start) * dual->kv_bytes;
-        if (i == best.piece)
+    for (size_t i = dual->pieces->first[arrival + 1]; start < best.depth;
+         start = dual->pieces->items[i].end) {
+        const struct piece *piece = &dual->pieces->items[--i];
+        uint32_t end = piece->end < best.depth ? piece->end : best.depth;
+        double bytes = (end - start) * dual->kv_bytes;
+        if (end == best.depth)
             bytes += dual->snapshot_bytes;
-        start = piece->end;
         dual->held[piece->since] += bytes;
         dual->held[arrival] -= bytes;
     }

@@ -15,9 +15,25 @@
 
 #include "sim/load/arrival.h"
 
+/* What a bound is for: a load, and what its cache is like. A request can take snapshots after as
+ * many tokens as are a multiple of the interior grain, and at the ends of its prompt and reply,
+ * floored to the end grain (struct positions in sim/placement.h). */
+struct bound_input {
+    const struct workload *workload;
+    const struct schedule *schedule;
+    uint64_t min_compute_tokens;        /* of each prompt */
+    uint64_t kv_bytes;                  /* of a token */
+    uint64_t snapshot_bytes;            /* 0 for a model without recurrent layers */
+    uint64_t capacity_bytes;            /* UNITS_UNLIMITED: no limit */
+    uint64_t interior_grain, end_grain; /* tokens, at least 1 */
+};
+
+#define NO_INTERIOR UINT32_MAX /* an interior grain: no prompt is so long */
+
 struct piece {
-    uint32_t end;   /* tokens; it starts where the one above ends */
-    uint32_t since; /* the arrival that used it last */
+    uint32_t end;       /* tokens; it starts where the one above ends */
+    uint32_t since;     /* the arrival that used it last */
+    uint32_t low, high; /* the shallowest and the deepest place for a snapshot in it; 0: none */
 };
 
 struct pieces {
@@ -29,9 +45,7 @@ struct pieces {
     uint64_t prompt_tokens, ideal_tokens; /* of all prompts; of all that can be hit */
 };
 
-/* min_compute_tokens: so many of each prompt are computed in any case. */
-void pieces_open(struct pieces *out, const struct workload *workload,
-                 const struct schedule *schedule, uint64_t min_compute_tokens);
+void pieces_open(struct pieces *out, const struct bound_input *input);
 void pieces_close(struct pieces *pieces);
 
 static inline bool pieces_can_hit(const struct pieces *pieces, uint32_t arrival)

@@ -134,6 +134,8 @@ int replay_bound_input(struct bound_input *out, const struct config *config,
                                 .capacity_bytes = capacity,
                                 .interior_grain = interior_grain(config, &model),
                                 .end_grain = end_grain(config)};
+    if (sizes.snapshot_bytes == 0) /* hits need no snapshot */
+        out->interior_grain = out->end_grain = 1;
     return 0;
 }
 

@@ -63,13 +63,8 @@ static void print_json(const struct result *setting, const struct limits *limits
     json_close(top);
 }
 
-struct wanted {
-    uint64_t steps;
-    bool exact, as_json;
-};
-
 static int find_and_print(const struct config *config, const struct load *load,
-                          const struct wanted *wanted)
+                          const struct limits_wanted *wanted, bool as_json)
 {
     struct err err;
     struct text out = {0};
@@ -78,13 +73,13 @@ static int find_and_print(const struct config *config, const struct load *load,
     int status = EXIT_GOOD;
     if (replay_run(&setting, config, load->workload, load->schedule, &snapsim_plugins, NULL, NULL,
                    &err) != 0 ||
-        limits_find(&limits, config, load, wanted->steps, &err) != 0 ||
-        (wanted->exact && limits_find_exact(&limits, config, load, &err) != 0)) {
+        limits_find(&limits, config, load, wanted, &err) != 0) {
         status = say(EXIT_FAILED, "%s", err.text);
     } else {
-        if (limits.feasible_tokens < setting.sum.hit_tokens) /* then the setting shows more */
+        bool counts = !wanted->ends_only;                              /* else it may take others */
+        if (counts && limits.feasible_tokens < setting.sum.hit_tokens) /* it shows more */
             limits.feasible_tokens = setting.sum.hit_tokens;
-        (wanted->as_json ? print_json : print_table)(&setting, &limits, load->workload, &out);
+        (as_json ? print_json : print_table)(&setting, &limits, load->workload, &out);
         status = print_result(&out);
     }
     result_close(&setting);
@@ -95,14 +90,14 @@ static int find_and_print(const struct config *config, const struct load *load,
 int cmd_bound(int argc, char **argv)
 {
     const char *trace = NULL, *trace_format = NULL, *format = "table", *steps_text = NULL;
-    struct wanted wanted = {.steps = LIMITS_STEPS};
+    struct limits_wanted wanted = {.steps = LIMITS_STEPS};
     const struct flag table[] = {
         {"--exact", NULL, "find the best there is, too, by trying all: for some ten requests", NULL,
          &wanted.exact},
+        {"--only-ends", NULL, "the limits if snapshots lie at ends of prompts and replies only",
+         NULL, &wanted.ends_only},
         {"--format", "table|json", "how to print the result", &format, NULL},
-        {"--steps", "N",
-         "prices that the dual tries at most; it stops when none comes closer [400]", &steps_text,
-         NULL},
+        {"--steps", "N", "how many choices of prices the dual tries [400]", &steps_text, NULL},
         {"--trace-format", "F", "the trace's format; by its content if not given", &trace_format,
          NULL},
         {NULL, NULL, NULL, NULL, NULL}};
@@ -111,12 +106,13 @@ int cmd_bound(int argc, char **argv)
     struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
     struct err err;
     struct load load = {0};
+    bool as_json = false;
     int status = EXIT_GOOD;
     if (options_parse(&options, argc, argv, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
     else if (options.help)
         help(table);
-    else if (options_parse_json(format, &wanted.as_json, &err) != 0 ||
+    else if (options_parse_json(format, &as_json, &err) != 0 ||
              (steps_text &&
               options_parse_count(steps_text, "--steps", STEPS_MOST, &wanted.steps, &err) != 0) ||
              settings_check(&config, &err) != 0)
@@ -124,7 +120,7 @@ int cmd_bound(int argc, char **argv)
     else if (load_open(&load, trace, trace_format, &config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else
-        status = find_and_print(&config, &load, &wanted);
+        status = find_and_print(&config, &load, &wanted, as_json);
     load_close(&load);
     config_close(&config);
     return status;

@@ -16,85 +16,85 @@ static void set(char **text, const char *value)
     *text = mem_strdup(value);
 }
 
-/* The setting with all that the limits do not depend on as the offline replay has it. */
-static void open_offline(struct config *out, const struct config *setting, bool recurrent)
+/* The setting with all that the limits do not depend on as a replay of a plan has it. */
+static void open_offline(struct config *out, const struct config *setting)
 {
     config_copy(out, setting);
-    set(&out->placement, recurrent ? "planned" : "none");
-    set(&out->eviction, recurrent ? "planned" : "belady");
+    set(&out->placement, "planned");
+    set(&out->eviction, "planned");
     set(&out->memory, "ideal");
     set(&out->page_tokens, "auto");
     out->orphans = ORPHANS_DROP;
     out->index = INDEX_UNIFIED;
-    out->match_unit = 0;
 }
 
-/* What a replay hits that follows the plan; without recurrent layers, where a hit needs no
- * snapshot, belady is the optimum. */
+/* What a replay hits that follows the plan; without one, what belady hits, which is the optimum
+ * where a hit needs no snapshot. */
 static int find_feasible(uint64_t *hit, const struct config *offline, const struct plan *plan,
-                         const struct load *load, bool recurrent, struct err *err)
+                         const struct load *load, struct err *err)
 {
-    struct plugins plugins = snapsim_plugins;
+    const struct plugins plugins = {planned_placement_list,
+                                    plan ? planned_eviction_list : snapsim_plugins.evictions,
+                                    snapsim_plugins.memories, plan};
     struct result result;
-    if (recurrent)
-        plugins = (struct plugins){planned_placement_list, planned_eviction_list,
-                                   snapsim_plugins.memories, plan};
     int failed =
         replay_run(&result, offline, load->workload, load->schedule, &plugins, NULL, NULL, err);
     *hit = result.sum.hit_tokens;
-    assert(failed || !recurrent || *hit == plan->hit_tokens);
+    assert(failed || plan == NULL || *hit == plan->hit_tokens);
     result_close(&result);
-    return failed;
-}
-
-int limits_find(struct limits *out, const struct config *config, const struct load *load,
-                uint64_t steps, struct err *err)
-{
-    struct config offline;
-    struct bound_input input;
-    struct bound bound;
-    struct plan plan = {0};
-    uint64_t feasible = 0;
-    open_offline(&offline, config, true);
-    int failed = replay_bound_input(&input, &offline, load->workload, load->schedule, err);
-    bool recurrent = failed == 0 && input.snapshot_bytes > 0;
-    if (failed == 0) {
-        bound_find(&bound, recurrent ? &plan : NULL, &input, steps);
-        if (!recurrent) {
-            config_close(&offline);
-            open_offline(&offline, config, false);
-        }
-        failed = find_feasible(&feasible, &offline, &plan, load, recurrent, err);
-        *out = (struct limits){.ideal_tokens = bound.ideal_tokens,
-                               .dual_tokens = bound.dual_tokens,
-                               .feasible_tokens = feasible};
-    }
-    plan_close(&plan);
-    config_close(&offline);
     return failed;
 }
 
 #define TRIALS_MOST 20000000 /* some seconds */
 
-int limits_find_exact(struct limits *limits, const struct config *config, const struct load *load,
-                      struct err *err)
+static int find_exact(struct limits *limits, const struct bound_input *input, struct err *err)
 {
-    struct config offline;
-    struct bound_input input;
-    open_offline(&offline, config, true);
-    int failed = replay_bound_input(&input, &offline, load->workload, load->schedule, err);
-    config_close(&offline);
-    if (failed)
-        return -1;
     limits->exact_known = true;
     limits->exact_tokens = limits->feasible_tokens; /* without recurrent layers it is the best */
-    if (input.snapshot_bytes == 0 || bound_find_exact(&limits->exact_tokens, &input, TRIALS_MOST))
+    if (input->snapshot_bytes == 0 || bound_find_exact(&limits->exact_tokens, input, TRIALS_MOST))
         return 0;
     return err_set(err,
                    "exact: of %" PRIu32 " requests, more than %d choices would have to be tried; "
                    "--requests takes the first so many, and a coarser --snapshot-grain leaves "
                    "fewer places for snapshots",
-                   load->schedule->count, TRIALS_MOST);
+                   input->schedule->count, TRIALS_MOST);
+}
+
+/* Of an offline config. */
+static int find_all(struct limits *out, struct config *offline, const struct load *load,
+                    const struct limits_wanted *wanted, struct err *err)
+{
+    struct bound_input input;
+    struct bound bound;
+    struct plan plan = {0};
+    *out = (struct limits){0};
+    if (replay_bound_input(&input, offline, load->workload, load->schedule, err) != 0)
+        return -1;
+    bool recurrent = input.snapshot_bytes > 0;
+    if (recurrent && wanted->ends_only)
+        input.interior_grain = NO_INTERIOR;
+    bound_find(&bound, recurrent ? &plan : NULL, &input, wanted->steps);
+    out->ideal_tokens = bound.ideal_tokens;
+    out->dual_tokens = bound.dual_tokens;
+    if (!recurrent) {
+        set(&offline->eviction, "belady");
+        offline->match_unit = 0;
+    }
+    int failed = find_feasible(&out->feasible_tokens, offline, recurrent ? &plan : NULL, load, err);
+    plan_close(&plan);
+    if (failed == 0 && wanted->exact)
+        failed = find_exact(out, &input, err);
+    return failed;
+}
+
+int limits_find(struct limits *out, const struct config *config, const struct load *load,
+                const struct limits_wanted *wanted, struct err *err)
+{
+    struct config offline;
+    open_offline(&offline, config);
+    int failed = find_all(out, &offline, load, wanted, err);
+    config_close(&offline);
+    return failed;
 }
 
 void limits_write(const struct limits *limits, struct json *result)
@@ -137,7 +137,7 @@ static char *key_of(const struct config *config, size_t load_id)
     struct config offline;
     struct text key = {0};
     struct json *object = json_new_object();
-    open_offline(&offline, config, true);
+    open_offline(&offline, config);
     config_write(&offline, object);
     text_printf(&key, "%zu ", load_id);
     json_print(object, false, &key);
@@ -161,6 +161,7 @@ static size_t place_of(struct limits_memo *memo, const char *key)
 int limits_memo_find(struct limits_memo *memo, struct limits *out, const struct config *config,
                      const struct load *load, size_t load_id, struct err *err)
 {
+    const struct limits_wanted wanted = {.steps = LIMITS_STEPS};
     char *key = key_of(config, load_id);
     pthread_mutex_lock(&memo->lock);
     size_t place = place_of(memo, key);
@@ -168,7 +169,7 @@ int limits_memo_find(struct limits_memo *memo, struct limits *out, const struct 
         struct limits_entry mine = {.key = mem_strdup(key)};
         memo->entries[memo->count++] = mine;
         pthread_mutex_unlock(&memo->lock);
-        mine.failed = limits_find(&mine.limits, config, load, LIMITS_STEPS, &mine.err) != 0;
+        mine.failed = limits_find(&mine.limits, config, load, &wanted, &mine.err) != 0;
         mine.found = true;
         pthread_mutex_lock(&memo->lock);
         memo->entries[place] = mine;

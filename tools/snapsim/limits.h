@@ -18,12 +18,15 @@ struct limits {
     bool exact_known;
 };
 
-int limits_find(struct limits *out, const struct config *config, const struct load *load,
-                uint64_t steps, struct err *err) MUST_CHECK;
+struct limits_wanted {
+    uint64_t steps; /* prices that are tried, at least 1 */
+    bool ends_only; /* for snapshots at ends of prompts and replies only */
+    bool exact;
+};
 
-/* Sets the exact ones. err: the load is too large for that. */
-int limits_find_exact(struct limits *limits, const struct config *config, const struct load *load,
-                      struct err *err) MUST_CHECK;
+/* err: the model; or, if the exact ones are wanted, the load is too large for that. */
+int limits_find(struct limits *out, const struct config *config, const struct load *load,
+                const struct limits_wanted *wanted, struct err *err) MUST_CHECK;
 
 /* Adds them to the `result` of a JSON object. */
 void limits_write(const struct limits *limits, struct json *result);
