@@ -7,6 +7,7 @@
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
 #include "tests/inputs.h"
+#include "tests/names.h"
 #include "tests/ref_case.h"
 #include "tests/suite.h"
 
@@ -196,23 +197,26 @@ static uint64_t find_exact(const struct world *world)
     return (uint64_t)best;
 }
 
+/* Every eviction, with one placement after the other, orphans kept or not. */
 static void check_runs(const struct ref_case *drawn, const struct workload *workload,
-                       uint64_t exact)
+                       uint64_t number, uint64_t exact)
 {
-    static const char *const placements[] = {"fixed:1", "turn", "oracle", "branch+reply-end"};
-    static const char *const evictions[] = {"lru", "belady", "lfu"};
-    for (int p = 0; p < 4; p++)
-        for (int e = 0; e < 3; e++) {
-            struct err err = {""};
-            struct ref_case cell = *drawn;
-            struct ref_results results;
-            cell.placement = placements[p];
-            cell.eviction = evictions[e];
-            int result = ref_case_run(&cell, workload, &results, &err);
-            ck_assert_msg(result == 0, "%s", err.text);
-            ck_assert_uint_le(results.total.sum.hit_tokens, exact);
-            ref_results_close(&results);
-        }
+    struct names placements = names_of(placement_list), evictions = names_of(eviction_list);
+    for (size_t e = 0; e < evictions.count; e++) {
+        struct err err = {""};
+        struct ref_case cell = *drawn;
+        struct ref_results results;
+        cell.placement = placements.items[(number + e) % placements.count];
+        cell.eviction = evictions.items[e];
+        cell.keep_orphans = number / placements.count % 2;
+        int result = ref_case_run(&cell, workload, &results, &err);
+        ck_assert_msg(result == 0, "%s", err.text);
+        ck_assert_msg(results.total.sum.hit_tokens <= exact, "%s with %s: %d above the best, %d",
+                      cell.placement, cell.eviction, (int)results.total.sum.hit_tokens, (int)exact);
+        ref_results_close(&results);
+    }
+    names_close(&evictions);
+    names_close(&placements);
 }
 
 static struct ref_case draw_cell(struct rng *rng)
@@ -236,7 +240,7 @@ static struct ref_case draw_cell(struct rng *rng)
  * and all other runs are below, and a replay hits what the plan says. */
 START_TEST(every_schedule)
 {
-    enum { LOADS = 3000, RUNS_EVERY = 8 };
+    enum { LOADS = 3000 };
     static const struct ref_shape shape = {9, 3, 5, 2};
     uint64_t loads = 0, tight = 0, loose = 0, planned = 0, best = 0, dual = 0;
     for (uint64_t seed = 0; loads < LOADS; seed++) {
@@ -262,8 +266,7 @@ START_TEST(every_schedule)
                           "seed %d: %d were planned, %d hit", (int)seed, (int)limits.plan_tokens,
                           (int)limits.replayed_tokens);
             ck_assert_uint_le(limits.plan_tokens, exact);
-            if (loads % RUNS_EVERY == 0)
-                check_runs(&cell, workload, exact);
+            check_runs(&cell, workload, loads, exact);
             tight += exact == limits.bound.dual_tokens && exact < limits.bound.ideal_tokens;
             loose += exact < limits.bound.dual_tokens;
             planned += limits.plan_tokens;
