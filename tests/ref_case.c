@@ -142,6 +142,22 @@ void ref_results_close(struct ref_results *results)
     free(results->items);
 }
 
+int ref_case_bound(const struct ref_case *cell, const struct workload *workload, struct bound *out,
+                   struct err *err)
+{
+    struct config config;
+    struct schedule *schedule;
+    struct bound_input input;
+    int result = open_cell(cell, workload, &config, &schedule, err);
+    if (result == 0)
+        result = replay_bound_input(&input, &config, workload, schedule, err);
+    if (result == 0)
+        bound_find(out, NULL, &input, 100);
+    schedule_close(schedule);
+    config_close(&config);
+    return result;
+}
+
 #define EXACT_TRIALS 10000000
 
 int ref_case_limits(const struct ref_case *drawn, const struct workload *workload,

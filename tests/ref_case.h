@@ -40,7 +40,11 @@ int ref_case_run(const struct ref_case *cell, const struct workload *workload,
                  struct ref_results *out, struct err *err) MUST_CHECK;
 void ref_results_close(struct ref_results *results);
 
-/* The limits of that cell's load, model, capacity and grain. */
+/* The limits of that cell's load, model, capacity and grain; the second with all there are, for a
+ * tiny load and a model with recurrent layers. */
+int ref_case_bound(const struct ref_case *cell, const struct workload *workload, struct bound *out,
+                   struct err *err) MUST_CHECK;
+
 struct ref_limits {
     struct bound bound;
     uint64_t plan_tokens, replayed_tokens; /* what the plan promises; what a replay of it hits */

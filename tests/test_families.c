@@ -42,7 +42,7 @@ static void asker_open(struct asker *asker, const char *placement)
     asker->workload.nodes = &asker->root;
     asker->workload.node_count = 1;
     static const struct schedule nothing;
-    asker->future = (struct future){&asker->workload, &nothing, 0};
+    asker->future = (struct future){&asker->workload, &nothing, 0, NULL};
     int result = placement_set_open(&asker->set, placement_list, placement, &asker->future, &err);
     ck_assert_msg(result == 0, "%s", err.text);
 }
