@@ -27,6 +27,7 @@ void dual_open(struct dual *dual, const struct pieces *pieces, const struct boun
     dual->drift = mem_array(dual->gaps, sizeof *dual->drift);
     dual->paid = mem_array((size_t)dual->gaps + 1, sizeof *dual->paid);
     dual->held = mem_array((size_t)dual->gaps + 1, sizeof *dual->held);
+    dual->means = mem_array(pieces->arrivals, sizeof *dual->means);
 }
 
 void dual_close(struct dual *dual)
@@ -35,16 +36,23 @@ void dual_close(struct dual *dual)
     free(dual->drift);
     free(dual->paid);
     free(dual->held);
+    free(dual->means);
 }
 
 /* ---- the value of prices ---- */
 
+/* A depth of a request, and what it gains by it. */
+struct choice {
+    uint32_t depth; /* 0: none is worth it */
+    double profit;  /* tokens: the depth, less what it has to pay */
+};
+
 /* Within a piece the profit is a straight line, so it is most at one of the outer places. */
-static struct dual_choice best_of(const struct dual *dual, uint32_t arrival,
-                                  struct dual_choice best)
+static struct choice choose(const struct dual *dual, uint32_t arrival)
 {
     const double *paid = dual->paid;
     size_t deepest = dual->pieces->usable[arrival], past = dual->pieces->first[arrival + 1];
+    struct choice best = {0};
     double kv_cost = 0; /* of the pieces above */
     uint32_t start = 0;
     for (size_t i = past; i-- > deepest;) {
@@ -55,16 +63,11 @@ static struct dual_choice best_of(const struct dual *dual, uint32_t arrival,
         double profit =
             depth - kv_cost - (depth - start) * token_cost - dual->snapshot_bytes * byte_cost;
         if (depth > 0 && profit > best.profit)
-            best = (struct dual_choice){depth, profit};
+            best = (struct choice){depth, profit};
         kv_cost += (piece->end - start) * token_cost;
         start = piece->end;
     }
     return best;
-}
-
-struct dual_choice dual_choose(const struct dual *dual, uint32_t arrival)
-{
-    return best_of(dual, arrival, (struct dual_choice){.profit = -1e300});
 }
 
 double dual_profit(const struct dual *dual, uint32_t arrival, uint32_t depth)
@@ -88,7 +91,7 @@ double dual_profit(const struct dual *dual, uint32_t arrival, uint32_t depth)
 /* What a request gains by the depth that pays most; books what it then holds. */
 static double serve(struct dual *dual, uint32_t arrival)
 {
-    struct dual_choice best = best_of(dual, arrival, (struct dual_choice){0});
+    struct choice best = choose(dual, arrival);
     uint32_t start = 0;
     for (size_t i = dual->pieces->first[arrival + 1]; start < best.depth;
          start = dual->pieces->items[i].end) {
@@ -100,6 +103,7 @@ static double serve(struct dual *dual, uint32_t arrival)
         dual->held[piece->since] += bytes;
         dual->held[arrival] -= bytes;
     }
+    dual->means[arrival] += dual->weight * best.depth;
     return best.profit;
 }
 
@@ -185,31 +189,43 @@ static void move_prices(struct dual *dual, double least, double rate)
     }
 }
 
-double dual_search(struct dual *dual, uint64_t steps)
+/* Each gap its own price, from one for all; returns the least value, `best` or less. The means are
+ * taken from where the prices have found their places. */
+static double search_gaps(struct dual *dual, double best, uint64_t steps)
 {
-    bool over = false;
-    double excess = 0;
-    double best = search_constant(dual, &steps, &over);
-    if (dual->gaps == 0 || !over)
-        return best;
     size_t bytes = dual->gaps * sizeof *dual->prices;
     double *best_prices = mem_alloc(bytes);
+    double price = dual->prices[0], weight = 0, excess = 0;
     memcpy(best_prices, dual->prices, bytes);
-    double price = dual->prices[0];
     if (price <= 0) { /* a token that is kept all the time costs itself */
         price = dearest(dual) / dual->gaps;
         value_at(dual, price, &excess);
     }
     for (uint64_t step = 0; step < steps; step++) {
-        move_prices(dual, price * PRICE_LEAST, 0.9 * (double)(steps - step) / (double)steps);
+        double left = (double)(steps - step) / (double)steps;
+        move_prices(dual, price * PRICE_LEAST, 0.9 * left);
+        dual->weight = step >= steps / 4 ? left : 0;
+        weight += dual->weight;
         double value = value_of(dual);
         if (value < best) {
             best = value;
             memcpy(best_prices, dual->prices, bytes);
         }
     }
+    dual->weight = weight;
     memcpy(dual->prices, best_prices, bytes);
     free(best_prices);
     add_up_prices(dual);
+    return best;
+}
+
+double dual_search(struct dual *dual, uint64_t steps)
+{
+    bool over = false;
+    double best = search_constant(dual, &steps, &over);
+    if (over && steps > 0)
+        best = search_gaps(dual, best, steps);
+    for (uint32_t i = 0; i < dual->pieces->arrivals; i++)
+        dual->means[i] = dual->weight > 0 ? dual->means[i] / dual->weight : choose(dual, i).depth;
     return best;
 }

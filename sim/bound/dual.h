@@ -21,12 +21,12 @@ struct dual {
     double *paid;   /* by arrival: the price of a byte in all gaps before it */
     double *held;   /* by gap: how many bytes more are held than in the gap before */
     double *drift;  /* by gap: where its price is going */
-};
 
-/* A depth of a request, and what it gains by it. */
-struct dual_choice {
-    uint32_t depth; /* 0: none is worth it */
-    double profit;  /* tokens: the depth, less what it has to pay */
+    /* By arrival: the depth that pays most, averaged over the prices that were tried; later ones
+     * weigh less, as they move less. The average tends to what is best if hits can be had in parts
+     * (Shor 1985; Barahona and Anbil 2000, "The volume algorithm"). */
+    double *means;
+    double weight; /* of the prices that are tried now; afterwards of all */
 };
 
 void dual_open(struct dual *dual, const struct pieces *pieces, const struct bound_input *input);
@@ -34,10 +34,6 @@ void dual_close(struct dual *dual);
 
 /* Tries so many choices of prices, at least 1, and keeps the best; returns its value. */
 double dual_search(struct dual *dual, uint64_t steps);
-
-/* The depth that pays most at the prices found; if none pays, the one that loses least, or 0 if
- * there is none. */
-struct dual_choice dual_choose(const struct dual *dual, uint32_t arrival);
 
 /* What an arrival gains at these prices by a depth, up to the end of its deepest piece. */
 double dual_profit(const struct dual *dual, uint32_t arrival, uint32_t depth);

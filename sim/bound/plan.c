@@ -5,7 +5,7 @@
 
 #include "sim/core/mem.h"
 
-/* An arrival and its place in an order: larger first. */
+/* An arrival and its place in an order: larger first, then in the order of arrival. */
 struct ranked {
     double key;
     uint32_t arrival;
@@ -86,10 +86,10 @@ static void keep(struct plan *plan, const struct draft *draft)
     free(next);
 }
 
-/* Two orders, because neither is best everywhere: what gains most at the prices first; or in the
- * order of arrival, which is the best there is where snapshots cost nothing: then every token is a
- * run of gaps of its own, all are worth the same, and as many runs as fit are found by letting in
- * those first that end first. */
+/* Two orders, because neither is best everywhere: who hits the larger part of what it can, where
+ * the dual sells hits in parts; or the order of arrival, which is the best there is where snapshots
+ * cost nothing: then every token is a run of gaps of its own, all are worth the same, and as many
+ * runs as fit are found by letting in those first that end first. */
 void plan_open(struct plan *plan, const struct bound_input *input, const struct dual *dual)
 {
     const struct pieces *pieces = dual->pieces;
@@ -105,8 +105,8 @@ void plan_open(struct plan *plan, const struct bound_input *input, const struct 
         for (uint32_t i = 0; i < plan->arrivals; i++) {
             if (!pieces_can_hit(pieces, i))
                 continue;
-            double key = by_arrival ? -(double)i : dual_choose(dual, i).profit;
-            order[count++] = (struct ranked){key, i};
+            double part = dual->means[i] / pieces_limit(pieces, i);
+            order[count++] = (struct ranked){by_arrival ? 0 : part, i};
         }
         draft_clear(&draft);
         fill(&draft, order, count);
