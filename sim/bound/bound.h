@@ -12,10 +12,10 @@
  *     exact   the best there is, for tiny loads only (exact.h)
  *     plan    a schedule that can be followed (plan.h): so much can be saved
  *
- * The dual does not ask who computed a state, lets KV be held without what is above it, and rounds
- * nothing to pages or grains; so it bounds every setting of a run. Method: Lagrangian relaxation,
- * as in the space-time bound PFOO-U of Berger, Beckmann and Harchol-Balter (SIGMETRICS 2018), with
- * two kinds of objects and prices that vary over time. */
+ * The dual does not ask who computed a state, lets KV be held without what is above it, sells
+ * memory by the byte, and knows no pages; so it bounds every setting of that grain. Method:
+ * Lagrangian relaxation, as in the space-time bound PFOO-U of Berger, Beckmann and Harchol-Balter
+ * (SIGMETRICS 2018), with two kinds of objects and prices that vary over time. */
 #ifndef SNAPSIM_BOUND_H
 #define SNAPSIM_BOUND_H
 

@@ -51,10 +51,4 @@ bool draft_raise(struct draft *draft, uint32_t arrival, uint32_t depth, int64_t 
 /* Takes back what was raised since change_count was so much. */
 void draft_take_back(struct draft *draft, size_t change_count);
 
-/* Who has this arrival as source: 1 + the first; the next ones follow in next_user. */
-static inline uint32_t draft_users(const struct draft *draft, uint32_t arrival)
-{
-    return draft->first_user[arrival];
-}
-
 #endif
