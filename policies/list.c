@@ -6,8 +6,8 @@
 
 extern const struct placement_ops placement_none, placement_fixed, placement_prompt_end,
     placement_reply_end, placement_turn, placement_last, placement_branch, placement_system_prompt,
-    placement_ladder, placement_balanced, placement_sqrt, placement_dyadic, placement_oracle;
-extern const struct eviction_ops eviction_lru, eviction_fifo, eviction_lfu, eviction_belady;
+    placement_ladder, placement_balanced, placement_sqrt, placement_dyadic, placement_oracle, placement_adaptive;
+extern const struct eviction_ops eviction_lru, eviction_fifo, eviction_lfu, eviction_belady, eviction_adaptive;
 extern const struct memory_ops memory_ideal, memory_static, memory_equal, memory_lcm, memory_max,
     memory_gcd, memory_two_ended, memory_elastic;
 
@@ -18,7 +18,8 @@ const struct plugin *const placement_list[] = {
     &placement_branch.plugin,     &placement_system_prompt.plugin,
     &placement_ladder.plugin,     &placement_balanced.plugin,
     &placement_sqrt.plugin,       &placement_dyadic.plugin,
-    &placement_oracle.plugin,     NULL,
+    &placement_oracle.plugin,     &placement_adaptive.plugin,
+    NULL,
 };
 
 const struct plugin *const eviction_list[] = {
@@ -26,6 +27,7 @@ const struct plugin *const eviction_list[] = {
     &eviction_fifo.plugin,
     &eviction_lfu.plugin,
     &eviction_belady.plugin,
+    &eviction_adaptive.plugin,
     NULL,
 };
 

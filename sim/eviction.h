@@ -43,6 +43,9 @@ struct eviction {
     bool consumed_last;  /* and the consumed one again, as the youngest */
 
     const struct future *future; /* NULL unless the plug-in is offline */
+
+    uint64_t now_ns;     /* when the request that is served came */
+    uint32_t next_waits; /* prototype: what comes after the reply, enum waited_for */
 };
 
 enum {

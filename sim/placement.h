@@ -9,6 +9,8 @@
 #include "sim/core/plugin.h"
 #include "sim/future.h"
 
+struct eviction;
+
 struct placement_view {
     uint32_t arrival;       /* its place in the order */
     uint32_t prompt_tokens; /* n: the prompt is [0, n) */
@@ -51,6 +53,7 @@ struct placement {
     void *settings, *state;
     void *nodes;                 /* ops->node_size bytes for each node, zeroed */
     const struct future *future; /* NULL unless the plug-in is offline */
+    struct eviction *pair;       /* of the same name as this placement, or NULL */
 };
 
 struct placement_ops {

@@ -24,6 +24,7 @@ struct replay {
     const struct schedule *schedule;
     struct future future; /* for offline plug-ins */
     struct cache *cache;
+    uint8_t *waits;
     struct placement_set placements;
     struct positions positions;
     const struct plugin *eviction_plugin, *memory_plugin;
@@ -140,12 +141,23 @@ static int replay_open(struct replay *replay, const struct plugins *plugins, str
     replay->cache = cache_open(replay->workload, &settings, &memory);
     if (open_eviction(replay, plugins, err) != 0)
         return -1;
+    for (size_t i = 0; i < replay->placements.count; i++)
+        if (strcmp(replay->placements.parts[i].ops->plugin.name, replay->eviction_plugin->name) == 0)
+            replay->placements.parts[i].pair = &replay->cache->eviction;
+    replay->waits = mem_array(replay->workload->request_count, 1);
+    memset(replay->waits, WAITED_PERSON, replay->workload->request_count);
+    for (uint32_t i = 0; i < replay->workload->request_count; i++) {
+        const struct request *request = &replay->workload->requests[i];
+        if (request->continues != REQUEST_NONE)
+            replay->waits[request->continues] = (uint8_t)request->waited_for;
+    }
     return add_live_states(replay, err);
 }
 
 static void replay_close(struct replay *replay)
 {
     cache_close(replay->cache);
+    free(replay->waits);
     placement_set_close(&replay->placements);
     free(replay->positions.items);
     if (replay->eviction_plugin)
@@ -306,6 +318,8 @@ static struct request_result replay_one(struct replay *replay, uint32_t index)
     const struct request *request = &workload->requests[arrival->request];
     struct cache *cache = replay->cache;
     uint64_t taken = cache->counters.snapshots_taken;
+    cache->eviction.now_ns = arrival->at_ns;
+    cache->eviction.next_waits = replay->waits[arrival->request];
     cache_begin(cache, index, request);
     struct lookup found = cache_lookup(cache, request);
     replay->positions.count = 0;
