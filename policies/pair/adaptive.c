@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdio.h>
 
 #include "policies/pair/hazard.h"
 #include "sim/cache/cache.h"
@@ -16,7 +17,7 @@ enum status { FRESH, PASSED, LEFT, STATUSES };
 struct settings {
     bool clock_ns, tool, ghosts, refuse, plan, myopic;
     uint64_t inherit, sample, rung, near, bounds, turns, status, useful, learn, prior, ghost_factor, features;
-    double decay;
+    double decay, guess;
 };
 
 static const struct param params[] = {
@@ -39,6 +40,7 @@ static const struct param params[] = {
     PARAM(struct settings, ghost_factor, PARAM_U64, "4", 0, 100000, ""),
     PARAM(struct settings, features, PARAM_U64, "0", 0, 100000, ""),
     PARAM(struct settings, decay, PARAM_DOUBLE, "0.9", 0, 1, ""),
+    PARAM(struct settings, guess, PARAM_DOUBLE, "0.1", 0, 100, ""),
     PARAM_END};
 
 #define NONE UINT32_MAX
@@ -65,6 +67,7 @@ struct per_holding { /* nodes: 1 + first record; snapshots: 1 + record */
     uint32_t record;
 };
 
+struct candidate;
 struct adaptive {
     struct hazard hazard;
     struct record *records;
@@ -82,7 +85,13 @@ struct adaptive {
     uint8_t sub;
     uint32_t match_tokens;
     bool forks;
-    double price;
+    double price, least;
+    struct candidate *cands;
+    size_t cands_capacity, scratch_capacity;
+    uint32_t cand_count;
+    double *scratch;
+    uint32_t used;
+    bool looking;
 };
 
 static struct adaptive *state_of(struct eviction *e) { return e->state; }
@@ -313,6 +322,8 @@ static int init(struct eviction *e, struct err *err)
     hazard_open(&a->hazard, KINDS * STATUSES * 4 * SUBS);
     a->hazard.prior = (double)s->prior;
     a->hazard.decay = s->decay;
+    a->hazard.guess = s->guess;
+    a->hazard.group = s->features & 16 ? SUBS : 1;
     a->hazard.myopic = s->myopic;
     a->oldest = a->youngest = NONE;
     a->rng = rng_open(1, "adaptive");
@@ -324,10 +335,28 @@ static int init(struct eviction *e, struct err *err)
 static void fini(struct eviction *e)
 {
     struct adaptive *a = state_of(e);
+    if (getenv("DUMP")) {
+        static const char *kinds[] = {"prompt", "reply", "system", "fork", "bound", "rung", "near"}, *sts[] = {"fresh", "passed", "left"};
+        for (uint32_t c = 0; c < a->hazard.count; c++) {
+            struct hazard_class *h = &a->hazard.classes[c];
+            double u = 0, t = 0;
+            for (int b = 0; b < HAZARD_BUCKETS; b++) u += h->uses[b], t += h->time[b];
+            uint32_t live = 0, gh = 0;
+            for (uint32_t i = 0; i < a->count; i++)
+                if (a->records[i].used_slot && a->records[i].class == c) { if (a->records[i].snapshot != NONE) live++; else gh++; }
+            if (t > 0) {
+                fprintf(stderr, "%s %s uses %u sub %u: uses %.1f time %.0f rate %.2g live %u ghosts %u index", kinds[c / SUBS / 4 / STATUSES], sts[c / SUBS / 4 % STATUSES], c / SUBS % 4, c % SUBS, u, t, u / t, live, gh);
+                for (int b = 0; b < HAZARD_BUCKETS; b += 4) fprintf(stderr, " %.2g", (double)h->index[b]);
+                fprintf(stderr, "\n");
+            }
+        }
+    }
     hazard_close(&a->hazard);
     free(a->records);
     free(a->live);
     free(a->heads);
+    free(a->cands);
+    free(a->scratch);
     free(a->turns);
 }
 
@@ -364,7 +393,7 @@ static void begin(struct eviction *e, uint32_t arrival, const struct request *re
     const struct cache *cache = e->cache;
     const struct node *nodes = cache->workload->nodes;
     a->arrival = arrival;
-    a->now = s->clock_ns ? e->now_ns >> 24 : arrival;
+    a->now = s->clock_ns ? (e->now_ns >> 24) + arrival : arrival;
     a->request = request;
     if (++a->since_learn >= s->learn && a->since_learn * 4 >= a->count)
         learn(e);
@@ -373,6 +402,8 @@ static void begin(struct eviction *e, uint32_t arrival, const struct request *re
     uint32_t turn = ++a->turns[request->stream];
     a->sub = (uint8_t)(!s->turns ? 0 : turn < 2 ? 0 : turn < 4 ? 1 : turn < 11 ? 2 : 3);
     bool first = true;
+    a->used = NONE;
+    a->looking = true;
     for (node_id node = request->prompt_node; node != NODE_ROOT; node = nodes[node].parent)
         for (uint32_t link = *at_node(e, node); link; link = a->records[link - 1].next) {
             struct record *r = &a->records[link - 1];
@@ -383,6 +414,7 @@ static void begin(struct eviction *e, uint32_t arrival, const struct request *re
                 hazard_use(&a->hazard, r->class, a->now - r->since);
                 change(e, r, PASSED, r->uses < 3 ? r->uses + 1 : 3, true);
                 first = false;
+                a->used = link - 1;
             } else if (r->status == PASSED)
                 goto out;
             else
@@ -443,7 +475,15 @@ static void used(struct eviction *e, holding_id holding)
     struct adaptive *a = state_of(e);
     if (holding_is_kv(e->cache, holding))
         return;
-    struct record *r = &a->records[*at_snapshot(e, holding_snapshot_id(e->cache, holding)) - 1];
+    const struct settings *s = e->settings;
+    uint32_t id = *at_snapshot(e, holding_snapshot_id(e->cache, holding)) - 1;
+    struct record *r = &a->records[id];
+    if (s->features & 1 && id != a->used && a->looking) {
+        spend(e, r);
+        hazard_use(&a->hazard, r->class, a->now - r->since);
+        change(e, r, PASSED, r->uses < 3 ? r->uses + 1 : 3, true);
+    }
+    a->looking = false;
     r->heir_class = r->class;
     r->heir_since = r->since;
 }
@@ -505,6 +545,7 @@ static struct victim choose(struct eviction *e, enum part wanted)
     if (best == NONE)
         return (struct victim){HOLDING_NONE, 0};
     a->price += (least - a->price) / 16;
+    a->least = least;
     return (struct victim){snapshot_holding(cache, a->records[best].snapshot), 0};
 }
 
@@ -515,26 +556,129 @@ static int check(const struct eviction *e, struct err *err)
     return 0;
 }
 
+struct candidate {
+    uint32_t position, record;
+    uint8_t kind, sub;
+};
+
+static void offer(struct adaptive *a, const struct placement_view *view, uint64_t position, uint8_t kind, uint8_t sub)
+{
+    if (kind != PROMPT_END && kind != REPLY_END)
+        position -= position % 64;
+    if (position <= view->hit_tokens || position > view->end_tokens)
+        return;
+    a->cands = mem_grow(a->cands, &a->cands_capacity, a->cand_count + 1, sizeof *a->cands);
+    uint32_t at = a->cand_count;
+    while (at > 0 && a->cands[at - 1].position > position)
+        at--;
+    if (at > 0 && a->cands[at - 1].position == position)
+        return;
+    memmove(a->cands + at + 1, a->cands + at, (a->cand_count - at) * sizeof *a->cands);
+    a->cands[at] = (struct candidate){(uint32_t)position, NONE, kind, sub};
+    a->cand_count++;
+}
+
+static uint8_t back(uint32_t prompt, uint32_t position)
+{
+    if (position >= prompt)
+        return 40;
+    uint32_t b = 0;
+    for (uint32_t d = (prompt - position) / 64; d > 0; d /= 2)
+        b++;
+    return (uint8_t)b;
+}
+
+static void select_candidates(struct eviction *e, const struct placement_view *view, struct positions *p)
+{
+    struct adaptive *a = state_of(e);
+    const struct settings *s = e->settings;
+    const struct memory *memory = &e->cache->memory;
+    uint32_t n = a->cand_count;
+    const struct node *nodes = e->cache->workload->nodes;
+    node_id node = a->request->reply_node;
+    for (uint32_t i = n; i-- > 0;) {
+        struct candidate *c = &a->cands[i];
+        while (node != NODE_ROOT && nodes[nodes[node].parent].end >= c->position)
+            node = nodes[node].parent;
+        c->record = find(e, node, c->position);
+        if (c->record == NONE)
+            c->record = create(e, node, c->position, c->kind,
+                s->features & 8 && (c->kind == RUNG || c->kind == NEAR_END) ? back(view->prompt_tokens, c->position) : c->sub);
+    }
+    if (s->plan)
+        choose(e, PART_ANY);
+    double price = s->features & 4 ? a->least : a->price;
+    uint64_t need = n * memory->snapshot_bytes + (uint64_t)(view->end_tokens - view->hit_tokens) * memory->kv_bytes_per_token;
+    if (memory->used_bytes + need <= memory->capacity_bytes)
+        price = 0;
+    a->scratch = mem_grow(a->scratch, &a->scratch_capacity, 2 * n + 2, sizeof *a->scratch);
+    double *sum = a->scratch, *best = sum + n + 1;
+    uint32_t from[n + 1];
+    double h = view->hit_tokens, S = price * (double)memory->snapshot_bytes, K = price * (double)memory->kv_bytes_per_token;
+    double kv_from = view->match_tokens > view->hit_tokens ? view->match_tokens : view->hit_tokens;
+    sum[0] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct record *r = &a->records[a->cands[i].record];
+        sum[i + 1] = sum[i] + hazard_index(&a->hazard, r->class, a->now - r->since);
+    }
+    double top = 0;
+    uint32_t last = NONE;
+    for (uint32_t i = 0; i < n; i++) {
+        best[i] = 0;
+        from[i] = NONE;
+        for (uint32_t j = 0; j < i; j++) {
+            double value = best[j] + (sum[i] - sum[j]) * (a->cands[j].position - h);
+            if (value > best[i]) {
+                best[i] = value;
+                from[i] = j;
+            }
+        }
+        best[i] -= S;
+        double kv = a->cands[i].position > kv_from ? a->cands[i].position - kv_from : 0;
+        double value = best[i] + (sum[n] - sum[i]) * (a->cands[i].position - h) - K * kv;
+        if (value >= top || !s->plan) {
+            top = value;
+            last = i;
+        }
+    }
+    if (!s->plan) {
+        for (uint32_t i = 0; i < n; i++)
+            from[i] = i - 1;
+    }
+    for (uint32_t i = last; i != NONE; i = from[i])
+        positions_add_end(p, a->cands[i].position);
+}
+
 void adaptive_plan(struct eviction *e, const struct placement_view *view, struct positions *p)
 {
     struct adaptive *a = state_of(e);
     const struct settings *s = e->settings;
-    a->match_tokens = view->match_tokens;
-    a->forks = view->forks;
-    positions_add_end(p, view->prompt_tokens);
+    const struct workload *w = e->cache->workload;
+    a->looking = false;
+    a->cand_count = 0;
+    uint8_t sub = (uint8_t)(s->tool ? a->sub * 4 + e->next_waits : a->sub);
+    offer(a, view, view->prompt_tokens, PROMPT_END, sub);
     if (view->end_tokens > view->prompt_tokens)
-        positions_add_end(p, view->end_tokens);
+        offer(a, view, view->end_tokens, REPLY_END, sub);
     if (view->system_tokens)
-        positions_add_interior(p, view->system_tokens);
+        offer(a, view, view->system_tokens, SYSTEM, 0);
     if (view->forks)
-        positions_add_interior(p, view->match_tokens);
+        offer(a, view, view->match_tokens, FORK, 0);
     if (s->rung)
         for (uint64_t at = (view->hit_tokens / s->rung + 1) * s->rung; at <= view->end_tokens; at += s->rung)
-            positions_add_interior(p, at);
+            offer(a, view, at, RUNG, 0);
     if (s->near && view->prompt_tokens > s->near)
-        positions_add_interior(p, view->prompt_tokens - s->near);
+        offer(a, view, view->prompt_tokens - s->near, NEAR_END, 0);
     for (uint32_t i = 0; i < view->bound_count && i < s->bounds; i++)
-        positions_add_interior(p, view->bounds[view->bound_count - 1 - i]);
+        offer(a, view, view->bounds[view->bound_count - 1 - i], BOUND, (uint8_t)i);
+    if (s->features & 2)
+        for (node_id node = a->request->reply_node; node != NODE_ROOT && w->nodes[node].end > view->hit_tokens; node = w->nodes[node].parent)
+            for (uint32_t link = *at_node(e, node); link; link = a->records[link - 1].next) {
+                struct record *r = &a->records[link - 1];
+                if (r->position > view->hit_tokens && r->position <= view->end_tokens && r->uses > 0)
+                    offer(a, view, r->position, RUNG, 0);
+            }
+    select_candidates(e, view, p);
 }
 
 const struct eviction_ops eviction_adaptive = {

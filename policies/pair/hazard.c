@@ -70,33 +70,48 @@ static void make_index(struct hazard *hazard, struct hazard_class *here, const d
     }
 }
 
+static double length_of(uint32_t b)
+{
+    return (double)(bucket_start(b + 1) - bucket_start(b));
+}
+
+static void shrink(double prior, const double *uses, const double *time, const double *base, double *rate)
+{
+    for (uint32_t b = 0; b < HAZARD_BUCKETS; b++)
+        rate[b] = (uses[b] + prior * length_of(b) * base[b]) / (time[b] + prior * length_of(b));
+}
+
 void hazard_learn(struct hazard *hazard)
 {
-    double all_uses[HAZARD_BUCKETS] = {0}, all_time[HAZARD_BUCKETS] = {0};
+    double all_uses[HAZARD_BUCKETS] = {0}, all_time[HAZARD_BUCKETS] = {0}, base[HAZARD_BUCKETS] = {0};
     for (uint32_t c = 0; c < hazard->count; c++) {
         struct hazard_class *here = &hazard->classes[c];
-        if (!here->active)
-            continue;
-        for (uint32_t b = 0; b < HAZARD_BUCKETS; b++) {
+        for (uint32_t b = 0; here->active && b < HAZARD_BUCKETS; b++) {
             all_uses[b] += here->uses[b];
             all_time[b] += here->time[b];
         }
     }
-    double base[HAZARD_BUCKETS];
-    for (uint32_t b = 0; b < HAZARD_BUCKETS; b++) {
-        double length = (double)(bucket_start(b + 1) - bucket_start(b));
-        double guess = 1.0 / (double)(bucket_start(b) + 1);
+    for (uint32_t b = 1; b < HAZARD_BUCKETS; b++) {
+        double guess = b > 1 ? base[b - 1] / 2 : 1;
+        double length = length_of(b) * hazard->guess;
         base[b] = (all_uses[b] + guess * length) / (all_time[b] + length);
     }
-    for (uint32_t c = 0; c < hazard->count; c++) {
-        struct hazard_class *here = &hazard->classes[c];
-        double rate[HAZARD_BUCKETS];
-        for (uint32_t b = 0; b < HAZARD_BUCKETS; b++) {
-            double prior = hazard->prior * (double)(bucket_start(b + 1) - bucket_start(b));
-            rate[b] = (here->uses[b] + prior * base[b]) / (here->time[b] + prior);
-            here->uses[b] *= hazard->decay;
-            here->time[b] *= hazard->decay;
+    for (uint32_t first = 0; first < hazard->count; first += hazard->group) {
+        double uses[HAZARD_BUCKETS] = {0}, time[HAZARD_BUCKETS] = {0}, group[HAZARD_BUCKETS], rate[HAZARD_BUCKETS];
+        for (uint32_t c = first; c < first + hazard->group; c++)
+            for (uint32_t b = 0; hazard->classes[c].active && b < HAZARD_BUCKETS; b++) {
+                uses[b] += hazard->classes[c].uses[b];
+                time[b] += hazard->classes[c].time[b];
+            }
+        shrink(hazard->prior, uses, time, base, group);
+        for (uint32_t c = first; c < first + hazard->group; c++) {
+            struct hazard_class *here = &hazard->classes[c];
+            shrink(hazard->prior, here->uses, here->time, hazard->group > 1 ? group : base, rate);
+            for (uint32_t b = 0; b < HAZARD_BUCKETS; b++) {
+                here->uses[b] *= hazard->decay;
+                here->time[b] *= hazard->decay;
+            }
+            make_index(hazard, here, rate);
         }
-        make_index(hazard, here, rate);
     }
 }

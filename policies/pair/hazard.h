@@ -17,7 +17,8 @@ struct hazard_class {
 struct hazard {
     struct hazard_class *classes;
     uint32_t count;
-    double prior, decay;
+    double prior, decay, guess;
+    uint32_t group;
     bool myopic;
 };
 
