@@ -17,7 +17,7 @@ enum status { FRESH, PASSED, LEFT, STATUSES };
 struct settings {
     bool clock_ns, tool, ghosts, refuse, plan, myopic;
     uint64_t inherit, sample, rung, near, bounds, turns, status, useful, learn, prior, ghost_factor, features;
-    double decay, guess;
+    double start, decay, guess, tail, known;
 };
 
 static const struct param params[] = {
@@ -41,6 +41,9 @@ static const struct param params[] = {
     PARAM(struct settings, features, PARAM_U64, "0", 0, 100000, ""),
     PARAM(struct settings, decay, PARAM_DOUBLE, "0.9", 0, 1, ""),
     PARAM(struct settings, guess, PARAM_DOUBLE, "0.1", 0, 100, ""),
+    PARAM(struct settings, tail, PARAM_DOUBLE, "0", 0, 100, ""),
+    PARAM(struct settings, known, PARAM_DOUBLE, "0", 0, 1e9, ""),
+    PARAM(struct settings, start, PARAM_DOUBLE, "1", 0, 1e9, ""),
     PARAM_END};
 
 #define NONE UINT32_MAX
@@ -322,9 +325,15 @@ static int init(struct eviction *e, struct err *err)
     hazard_open(&a->hazard, KINDS * STATUSES * 4 * SUBS);
     a->hazard.prior = (double)s->prior;
     a->hazard.decay = s->decay;
+    a->hazard.known = s->known;
+    a->hazard.tail = s->tail;
     a->hazard.guess = s->guess;
-    a->hazard.group = s->features & 16 ? SUBS : 1;
+    a->hazard.group = SUBS;
     a->hazard.myopic = s->myopic;
+    for (uint32_t g = 0; g < KINDS * STATUSES * 4; g++) {
+        uint32_t kind = g / STATUSES / 4;
+        hazard_start(&a->hazard, g, kind >= BOUND ? s->start : 1);
+    }
     a->oldest = a->youngest = NONE;
     a->rng = rng_open(1, "adaptive");
     a->heads = mem_array(e->cache->workload->stream_count, sizeof *a->heads);
@@ -347,7 +356,7 @@ static void fini(struct eviction *e)
             if (t > 0) {
                 fprintf(stderr, "%s %s uses %u sub %u: uses %.1f time %.0f rate %.2g live %u ghosts %u index", kinds[c / SUBS / 4 / STATUSES], sts[c / SUBS / 4 % STATUSES], c / SUBS % 4, c % SUBS, u, t, u / t, live, gh);
                 for (int b = 0; b < HAZARD_BUCKETS; b += 4) fprintf(stderr, " %.2g", (double)h->index[b]);
-                fprintf(stderr, "\n");
+                fprintf(stderr, " DATA"); for (int b = 0; b < HAZARD_BUCKETS; b++) if (h->time[b] > 1) fprintf(stderr, " %d:%.1f/%.2g=%.1g>%.1g", b, h->uses[b], h->time[b], h->uses[b]/h->time[b], (double)h->index[b]); fprintf(stderr, "\n");
             }
         }
     }
@@ -395,7 +404,7 @@ static void begin(struct eviction *e, uint32_t arrival, const struct request *re
     a->arrival = arrival;
     a->now = s->clock_ns ? (e->now_ns >> 24) + arrival : arrival;
     a->request = request;
-    if (++a->since_learn >= s->learn && a->since_learn * 4 >= a->count)
+    if ((++a->since_learn >= s->learn || (s->features & 32 && a->since_learn >= 32 && a->since_learn * 2 > arrival)) && a->since_learn * 4 >= a->count)
         learn(e);
     uint32_t prompt = nodes[request->prompt_node].end;
     uint32_t limit = prompt - (uint32_t)cache->settings.min_compute_tokens;

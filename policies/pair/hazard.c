@@ -19,9 +19,14 @@ void hazard_open(struct hazard *hazard, uint32_t classes)
     hazard->count = classes;
     hazard->prior = 30;
     hazard->decay = 0.9;
-    for (uint32_t c = 0; c < classes; c++)
+}
+
+void hazard_start(struct hazard *hazard, uint32_t group, double start)
+{
+    hazard->start[group] = start;
+    for (uint32_t c = group * hazard->group; c < (group + 1) * hazard->group; c++)
         for (uint32_t b = 0; b < HAZARD_BUCKETS; b++)
-            hazard->classes[c].index[b] = (float)(1.0 / (double)(bucket_start(b) + 1));
+            hazard->classes[c].index[b] = (float)(start / (double)(bucket_start(b) + 1));
 }
 
 void hazard_close(struct hazard *hazard)
@@ -57,7 +62,8 @@ static void make_index(struct hazard *hazard, struct hazard_class *here, const d
         double length = (double)(bucket_start(b + 1) - bucket_start(b));
         double pass = 1 / (1 + rate[b] * length);
         double p = 1 - pass, t = length * pass, s = pass;
-        while (!hazard->myopic && top > 0 && chance[top - 1] * t > p * time[top - 1]) {
+        bool known = b + 1 < HAZARD_BUCKETS && here->time[b + 1] >= hazard->known * (double)(bucket_start(b + 2) - bucket_start(b + 1));
+        while (!hazard->myopic && known && top > 0 && chance[top - 1] * t > p * time[top - 1]) {
             top--;
             p += s * chance[top];
             t += s * time[top];
@@ -75,10 +81,19 @@ static double length_of(uint32_t b)
     return (double)(bucket_start(b + 1) - bucket_start(b));
 }
 
-static void shrink(double prior, const double *uses, const double *time, const double *base, double *rate)
+static void shrink(double prior, double start, double tail, const double *uses, const double *time, const double *base, double *rate)
 {
+    double used = 0, expected = 0, most = 0;
+    for (uint32_t b = 0; b < HAZARD_BUCKETS; b++) {
+        used += uses[b];
+        expected += time[b] * base[b];
+        if (time[b] > most * length_of(b))
+            most = time[b] / length_of(b);
+    }
+    prior += most * tail;
+    double times = (used + start) / (expected + 1);
     for (uint32_t b = 0; b < HAZARD_BUCKETS; b++)
-        rate[b] = (uses[b] + prior * length_of(b) * base[b]) / (time[b] + prior * length_of(b));
+        rate[b] = (uses[b] + prior * length_of(b) * base[b] * times) / (time[b] + prior * length_of(b));
 }
 
 void hazard_learn(struct hazard *hazard)
@@ -91,9 +106,13 @@ void hazard_learn(struct hazard *hazard)
             all_time[b] += here->time[b];
         }
     }
+    double most = 0;
+    for (uint32_t b = 1; b < HAZARD_BUCKETS; b++)
+        if (all_time[b] > most * length_of(b))
+            most = all_time[b] / length_of(b);
     for (uint32_t b = 1; b < HAZARD_BUCKETS; b++) {
         double guess = b > 1 ? base[b - 1] / 2 : 1;
-        double length = length_of(b) * hazard->guess;
+        double length = length_of(b) * (hazard->guess + most * hazard->tail);
         base[b] = (all_uses[b] + guess * length) / (all_time[b] + length);
     }
     for (uint32_t first = 0; first < hazard->count; first += hazard->group) {
@@ -103,10 +122,10 @@ void hazard_learn(struct hazard *hazard)
                 uses[b] += hazard->classes[c].uses[b];
                 time[b] += hazard->classes[c].time[b];
             }
-        shrink(hazard->prior, uses, time, base, group);
+        shrink(hazard->prior, hazard->start[first / hazard->group], hazard->tail, uses, time, base, group);
         for (uint32_t c = first; c < first + hazard->group; c++) {
             struct hazard_class *here = &hazard->classes[c];
-            shrink(hazard->prior, here->uses, here->time, hazard->group > 1 ? group : base, rate);
+            shrink(hazard->prior, 1, hazard->tail, here->uses, here->time, hazard->group > 1 ? group : base, rate);
             for (uint32_t b = 0; b < HAZARD_BUCKETS; b++) {
                 here->uses[b] *= hazard->decay;
                 here->time[b] *= hazard->decay;

@@ -17,12 +17,14 @@ struct hazard_class {
 struct hazard {
     struct hazard_class *classes;
     uint32_t count;
-    double prior, decay, guess;
+    double prior, decay, guess, tail, known;
     uint32_t group;
+    double start[1024];
     bool myopic;
 };
 
 void hazard_open(struct hazard *hazard, uint32_t classes);
+void hazard_start(struct hazard *hazard, uint32_t group, double start);
 void hazard_close(struct hazard *hazard);
 void hazard_spend(struct hazard *hazard, uint32_t class, uint64_t from_age, uint64_t to_age);
 void hazard_use(struct hazard *hazard, uint32_t class, uint64_t age);
