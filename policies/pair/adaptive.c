@@ -15,9 +15,9 @@ enum kind { PROMPT_END, REPLY_END, SYSTEM, FORK, BOUND, RUNG, NEAR_END, KINDS };
 enum status { FRESH, PASSED, LEFT, STATUSES };
 
 struct settings {
-    bool clock_ns, tool, ghosts, refuse, plan, myopic;
-    uint64_t inherit, sample, rung, near, bounds, turns, status, useful, learn, prior, ghost_factor, features;
-    double start, decay, guess, tail, known;
+    bool clock_ns, tool, ghosts, refuse, myopic;
+    uint64_t plan, inherit, sample, rung, near, bounds, turns, status, useful, learn, prior, ghost_factor, features, ladder, ladder_from;
+    double strict, start, decay, guess, tail, known;
 };
 
 static const struct param params[] = {
@@ -25,7 +25,7 @@ static const struct param params[] = {
     PARAM(struct settings, tool, PARAM_BOOL, "0", 0, 1, ""),
     PARAM(struct settings, ghosts, PARAM_BOOL, "1", 0, 1, ""),
     PARAM(struct settings, refuse, PARAM_BOOL, "1", 0, 1, ""),
-    PARAM(struct settings, plan, PARAM_BOOL, "0", 0, 1, ""),
+    PARAM(struct settings, plan, PARAM_U64, "0", 0, 3, ""),
     PARAM(struct settings, myopic, PARAM_BOOL, "0", 0, 1, ""),
     PARAM(struct settings, inherit, PARAM_U64, "1", 0, 3, ""),
     PARAM(struct settings, sample, PARAM_U64, "48", 1, 100000, ""),
@@ -44,6 +44,9 @@ static const struct param params[] = {
     PARAM(struct settings, tail, PARAM_DOUBLE, "0", 0, 100, ""),
     PARAM(struct settings, known, PARAM_DOUBLE, "0", 0, 1e9, ""),
     PARAM(struct settings, start, PARAM_DOUBLE, "1", 0, 1e9, ""),
+    PARAM(struct settings, ladder, PARAM_U64, "8", 2, 1e9, ""),
+    PARAM(struct settings, ladder_from, PARAM_U64, "0", 0, 1e9, ""),
+    PARAM(struct settings, strict, PARAM_DOUBLE, "1", 0, 1e9, ""),
     PARAM_END};
 
 #define NONE UINT32_MAX
@@ -93,7 +96,7 @@ struct adaptive {
     size_t cands_capacity, scratch_capacity;
     uint32_t cand_count;
     double *scratch;
-    uint32_t used;
+    uint32_t used, hit;
     bool looking;
 };
 
@@ -411,7 +414,7 @@ static void begin(struct eviction *e, uint32_t arrival, const struct request *re
     uint32_t turn = ++a->turns[request->stream];
     a->sub = (uint8_t)(!s->turns ? 0 : turn < 2 ? 0 : turn < 4 ? 1 : turn < 11 ? 2 : 3);
     bool first = true;
-    a->used = NONE;
+    a->used = a->hit = NONE;
     a->looking = true;
     for (node_id node = request->prompt_node; node != NODE_ROOT; node = nodes[node].parent)
         for (uint32_t link = *at_node(e, node); link; link = a->records[link - 1].next) {
@@ -487,6 +490,8 @@ static void used(struct eviction *e, holding_id holding)
     const struct settings *s = e->settings;
     uint32_t id = *at_snapshot(e, holding_snapshot_id(e->cache, holding)) - 1;
     struct record *r = &a->records[id];
+    if (a->looking)
+        a->hit = id;
     if (s->features & 1 && id != a->used && a->looking) {
         spend(e, r);
         hazard_use(&a->hazard, r->class, a->now - r->since);
@@ -620,42 +625,66 @@ static void select_candidates(struct eviction *e, const struct placement_view *v
     uint64_t need = n * memory->snapshot_bytes + (uint64_t)(view->end_tokens - view->hit_tokens) * memory->kv_bytes_per_token;
     if (memory->used_bytes + need <= memory->capacity_bytes)
         price = 0;
-    a->scratch = mem_grow(a->scratch, &a->scratch_capacity, 2 * n + 2, sizeof *a->scratch);
-    double *sum = a->scratch, *best = sum + n + 1;
-    uint32_t from[n + 1];
-    double h = view->hit_tokens, S = price * (double)memory->snapshot_bytes, K = price * (double)memory->kv_bytes_per_token;
+    if (s->plan == 2) {
+        double q = view->hit_tokens;
+        for (uint32_t i = 0; i < n; i++) {
+            struct record *r = &a->records[a->cands[i].record];
+            double w = hazard_index(&a->hazard, r->class, a->now - r->since) * (a->cands[i].position - q) / (double)memory->snapshot_bytes;
+            if (i + 1 < n && w < price * s->strict)
+                continue;
+            q = a->cands[i].position;
+            positions_add_end(p, a->cands[i].position);
+        }
+        return;
+    }
+    /* 0 is the hit, which may go as well. */
+    bool swap = s->features & 64 && a->hit != NONE && view->hit_tokens > 0;
+    uint32_t m = n + 1;
+    a->scratch = mem_grow(a->scratch, &a->scratch_capacity, 3 * m + 2, sizeof *a->scratch);
+    double *sum = a->scratch, *best = sum + m + 1, *at = best + m;
+    uint32_t from[n + 2];
+    double S = price * (double)memory->snapshot_bytes, K = price * (double)memory->kv_bytes_per_token;
     double kv_from = view->match_tokens > view->hit_tokens ? view->match_tokens : view->hit_tokens;
+    double base = view->hit_tokens;
     sum[0] = 0;
+    sum[1] = 0;
+    at[0] = view->hit_tokens;
+    if (swap) {
+        struct record *r = &a->records[a->hit];
+        base = r->up != NONE ? a->records[r->up].position : 0;
+        sum[1] = hazard_index(&a->hazard, r->class, a->now - r->since);
+    }
     for (uint32_t i = 0; i < n; i++) {
         struct record *r = &a->records[a->cands[i].record];
-        sum[i + 1] = sum[i] + hazard_index(&a->hazard, r->class, a->now - r->since);
+        sum[i + 2] = sum[i + 1] + hazard_index(&a->hazard, r->class, a->now - r->since);
+        at[i + 1] = a->cands[i].position;
     }
     double top = 0;
-    uint32_t last = NONE;
-    for (uint32_t i = 0; i < n; i++) {
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < m; i++) {
         best[i] = 0;
         from[i] = NONE;
         for (uint32_t j = 0; j < i; j++) {
-            double value = best[j] + (sum[i] - sum[j]) * (a->cands[j].position - h);
+            double value = best[j] + (sum[i] - sum[j]) * (at[j] - base);
             if (value > best[i]) {
                 best[i] = value;
                 from[i] = j;
             }
         }
-        best[i] -= S;
-        double kv = a->cands[i].position > kv_from ? a->cands[i].position - kv_from : 0;
-        double value = best[i] + (sum[n] - sum[i]) * (a->cands[i].position - h) - K * kv;
-        if (value >= top || !s->plan) {
+        best[i] -= i > 0 || swap ? S : 0;
+        double kv = at[i] > kv_from ? at[i] - kv_from : 0;
+        double value = best[i] + (sum[m] - sum[i]) * (at[i] - base) - K * kv;
+        if (i == 0 || value >= top || !s->plan) {
             top = value;
             last = i;
         }
     }
     if (!s->plan) {
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 1; i <= n; i++)
             from[i] = i - 1;
     }
-    for (uint32_t i = last; i != NONE; i = from[i])
-        positions_add_end(p, a->cands[i].position);
+    for (uint32_t i = last; i != NONE && i > 0; i = from[i])
+        positions_add_end(p, a->cands[i - 1].position);
 }
 
 void adaptive_plan(struct eviction *e, const struct placement_view *view, struct positions *p)
@@ -676,6 +705,8 @@ void adaptive_plan(struct eviction *e, const struct placement_view *view, struct
     if (s->rung)
         for (uint64_t at = (view->hit_tokens / s->rung + 1) * s->rung; at <= view->end_tokens; at += s->rung)
             offer(a, view, at, RUNG, 0);
+    for (uint64_t g = s->ladder_from; g && g < s->rung; g *= s->ladder)
+        offer(a, view, (view->prompt_tokens - 1) / g * g, RUNG, 0);
     if (s->near && view->prompt_tokens > s->near)
         offer(a, view, view->prompt_tokens - s->near, NEAR_END, 0);
     for (uint32_t i = 0; i < view->bound_count && i < s->bounds; i++)
