@@ -49,7 +49,8 @@ struct eviction {
 };
 
 enum {
-    EVICTION_REFUSES = 1, /* chooses among the request's own new holdings too, after they are in */
+    EVICTION_MAY_REFUSE = 2, /* the same, where the memory strategy can (it has no places) */
+    EVICTION_REFUSES = 1,    /* chooses among the request's own new holdings too, after they are in */
 };
 
 struct eviction_ops {

@@ -1,737 +1,687 @@
-/* prototype */
-#include "policies/pair/adaptive.h"
-
+/* adaptive - places and evicts by one value: the work that a byte is expected to save per second.
+ *
+ * The value. A snapshot at p, whose path has the next shallower one at q, saves p - q tokens when
+ * it is used. If it goes, its state is free, and if it ends its path, the KV down to q as well:
+ *
+ *     worth = index(class, age) x (p - q) / bytes that are free without it
+ *
+ * The index (hazard.h) is the rate at which things of its class and age pay, learned from what
+ * requests used so far. What is worth least leaves first.
+ *
+ * Classes. What kind of place it is; whether the stream that made it has not come back yet (fresh),
+ * has come back through it or deeper (passed), or has come back and left it (left); and a detail:
+ *
+ *     ends of prompts and replies   turn of the stream, length of the reply (calls of tools are
+ *                                   short), whether the stream paused before it
+ *     ends of messages              how many messages before the end
+ *     rungs                         how far before the end of the prompt, by octaves
+ *
+ * Marks (marks.h). A place stays known for a while after its snapshot has gone, or was never
+ * written. A request that would have started there counts as a use of its class, and so does that
+ * of the snapshot where it did start. So what is not kept is still learned about.
+ *
+ * Inheritance. When a snapshot goes, those who would have come for it now come for the next
+ * shallower one, which takes over its class and age if they promise more than its own.
+ *
+ * Placement. Of the places that a request offers (the ends of prompt, reply, messages and system
+ * prompt, where it leaves what is stored, where one before it missed a snapshot, and a ladder of
+ * rungs, dense towards the end of the prompt) those are taken that are worth their bytes at the
+ * *price*: the worth of what left lately. What is not taken becomes a ghost. The deepest one is
+ * taken always, where the memory lets it be dropped again at once: then it competes with all else.
+ *
+ * Order among what is worth the same: the longest unused first. Models without recurrent layers,
+ * and KV that no snapshot needs, are a matter of last use only: see kv_key. */
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
-#include <stdio.h>
 
+#include "policies/eviction/rank.h"
+#include "policies/pair/adaptive.h"
 #include "policies/pair/hazard.h"
-#include "sim/cache/cache.h"
+#include "policies/pair/marks.h"
 #include "sim/core/mem.h"
 #include "sim/core/rng.h"
 
-enum kind { PROMPT_END, REPLY_END, SYSTEM, FORK, BOUND, RUNG, NEAR_END, KINDS };
-enum status { FRESH, PASSED, LEFT, STATUSES };
+enum kind { PROMPT_END, REPLY_END, SYSTEM_END, FORK, MESSAGE_END, RUNG };
+#define KINDS 6
+enum status { FRESH, PASSED, LEFT };
+#define STATUSES 3
+#define DETAILS 128
+
+/* Ages are counted in ticks of 2^24 ns, about 1/60 s, and each request is one tick more: so loads
+ * whose requests all come at once have ages, too. */
+#define TICK_SHIFT 24
+
+/* Indexes are made anew after so many requests, and at the start whenever their number has doubled.
+ * More often is not better, and less often learns a change of the load later. */
+#define LEARN_EVERY 1024
+#define LEARN_FIRST 32
+
+/* How many live marks are looked at for a victim. With three times as many it saves 0.1 % more. */
+#define CANDIDATES 16
+
+/* The price follows the worth of victims with this weight, and falls by a quarter of it with each
+ * request: in memory that is not short everything is worth its bytes. */
+#define PRICE_WEIGHT (1.0 / 16)
+#define PRICE_DECAY (1.0 / 64)
+
+/* Rungs: at the last multiples of 64, 256, 1024 ... tokens before the end of the prompt, and at all
+ * multiples of the largest. Powers of 2 save the same to 0.2 % and are twice as many. */
+#define RUNG_FIRST 64
+#define RUNG_RATIO 4
+#define RUNG_LAST 65536
+
+/* Messages whose ends are offered, counted from the end of the prompt. Agents that cut old tool
+ * output do so within the last ten or so. */
+#define MESSAGES 16
+
+/* Until it is seen, how often an interior place is used, in uses of an end. */
+#define INTERIOR_START 0.05
 
 struct settings {
-    bool clock_ns, tool, ghosts, refuse, myopic;
-    uint64_t plan, inherit, sample, rung, near, bounds, turns, status, useful, learn, prior, ghost_factor, features, ladder, ladder_from;
-    double strict, start, decay, guess, tail, known;
+    bool tool_calls;
+    uint64_t snapshot_cost;
 };
 
 static const struct param params[] = {
-    PARAM(struct settings, clock_ns, PARAM_BOOL, "1", 0, 1, ""),
-    PARAM(struct settings, tool, PARAM_BOOL, "0", 0, 1, ""),
-    PARAM(struct settings, ghosts, PARAM_BOOL, "1", 0, 1, ""),
-    PARAM(struct settings, refuse, PARAM_BOOL, "1", 0, 1, ""),
-    PARAM(struct settings, plan, PARAM_U64, "0", 0, 3, ""),
-    PARAM(struct settings, myopic, PARAM_BOOL, "0", 0, 1, ""),
-    PARAM(struct settings, inherit, PARAM_U64, "1", 0, 3, ""),
-    PARAM(struct settings, sample, PARAM_U64, "48", 1, 100000, ""),
-    PARAM(struct settings, rung, PARAM_U64, "32768", 0, 1 << 20, ""),
-    PARAM(struct settings, near, PARAM_U64, "0", 0, 1 << 20, ""),
-    PARAM(struct settings, bounds, PARAM_U64, "0", 0, 100, ""),
-    PARAM(struct settings, turns, PARAM_U64, "1", 0, 1, ""),
-    PARAM(struct settings, status, PARAM_U64, "1", 0, 2, ""),
-    PARAM(struct settings, useful, PARAM_U64, "1", 0, 1, ""),
-    PARAM(struct settings, learn, PARAM_U64, "512", 1, 100000, ""),
-    PARAM(struct settings, prior, PARAM_U64, "30", 0, 100000, ""),
-    PARAM(struct settings, ghost_factor, PARAM_U64, "4", 0, 100000, ""),
-    PARAM(struct settings, features, PARAM_U64, "0", 0, 100000, ""),
-    PARAM(struct settings, decay, PARAM_DOUBLE, "0.9", 0, 1, ""),
-    PARAM(struct settings, guess, PARAM_DOUBLE, "0.1", 0, 100, ""),
-    PARAM(struct settings, tail, PARAM_DOUBLE, "0", 0, 100, ""),
-    PARAM(struct settings, known, PARAM_DOUBLE, "0", 0, 1e9, ""),
-    PARAM(struct settings, start, PARAM_DOUBLE, "1", 0, 1e9, ""),
-    PARAM(struct settings, ladder, PARAM_U64, "8", 2, 1e9, ""),
-    PARAM(struct settings, ladder_from, PARAM_U64, "0", 0, 1e9, ""),
-    PARAM(struct settings, strict, PARAM_DOUBLE, "1", 0, 1e9, ""),
+    PARAM(struct settings, snapshot_cost, PARAM_U64, "0", 0, 1 << 30,
+          "tokens that writing a snapshot costs; it is written if it is expected to save more"),
+    PARAM(struct settings, tool_calls, PARAM_BOOL, "0", 0, 1,
+          "the server tells whether a reply ended in a call of a tool; in a replay that is known "
+          "from the request that follows, and a reply that none follows did not"),
     PARAM_END};
 
-#define NONE UINT32_MAX
-
-struct record {
-    node_id node;
-    uint32_t position;
-    uint32_t next;              /* 1 + next record on the node */
-    uint32_t snapshot;          /* its number, or NONE: a ghost */
-    uint32_t up;                /* live: the next shallower live record, NONE */
-    uint32_t first_child, sibling, previous;
-    uint32_t slot;              /* live: in the array of live ones */
-    uint32_t older, younger;    /* ghosts: a list in order of time */
-    uint32_t stream;
-    uint16_t class, heir_class;
-    uint64_t since, counted, heir_since;
-    uint32_t heirs;
-    uint32_t floor, floor_version, version;
-    bool used_slot;
-    uint8_t kind, status, uses, sub;
+struct offer {
+    uint32_t position; /* where the snapshot can be taken */
+    uint32_t asked;    /* before flooring to the grain */
+    uint32_t mark;
+    uint8_t kind, detail;
 };
 
-struct per_holding { /* nodes: 1 + first record; snapshots: 1 + record */
-    uint32_t record;
+struct per_holding {
+    struct rank_mark rank; /* KV only */
+    uint32_t last;         /* KV: arrival of its last use */
+    bool needed;           /* KV: by a snapshot, when it was ranked last */
 };
 
-struct candidate;
 struct adaptive {
+    struct rank kv; /* first: rank.h */
+    struct marks marks;
     struct hazard hazard;
-    struct record *records;
-    size_t capacity;
-    uint32_t count, free, ghosts, oldest, youngest;
-    uint32_t *live;
-    size_t live_capacity;
-    uint32_t live_count;
-    uint64_t now;
-    uint32_t arrival, since_learn;
-    const struct request *request;
     struct rng rng;
-    uint32_t *heads; /* by stream: 1 + record */
-    uint32_t *turns;
-    uint8_t sub;
+    uint64_t now; /* ticks */
+    uint32_t arrival, learned_at;
+    double prices[3]; /* by enum part: tokens per byte and tick */
+
+    /* The request that is served. */
+    const struct request *request;
+    uint32_t wanted;  /* the mark where it would start, or MARK_NONE */
+    bool is_looked_up;
     uint32_t match_tokens;
-    bool forks;
-    double price, least;
-    struct candidate *cands;
-    size_t cands_capacity, scratch_capacity;
-    uint32_t cand_count;
-    double *scratch;
-    uint32_t used, hit;
-    bool looking;
+    struct offer *offers;
+    size_t offer_capacity;
+    uint32_t offer_count;
+
+    /* Of each stream, until the context gives it: turns, 1 + the request before, its tick. */
+    struct stream {
+        uint32_t turns, before;
+        uint64_t at;
+    } *streams;
+    struct stream turn; /* that of this request, before it came */
 };
 
-static struct adaptive *state_of(struct eviction *e) { return e->state; }
-static uint32_t *at_node(struct eviction *e, node_id node)
+static uint32_t group_of(enum kind kind, enum status status)
 {
-    return &((struct per_holding *)e->holdings)[node].record;
-}
-static uint32_t *at_snapshot(struct eviction *e, uint32_t snapshot)
-{
-    return &((struct per_holding *)e->holdings)[snapshot_holding(e->cache, snapshot)].record;
+    return (uint32_t)kind * STATUSES + (uint32_t)status;
 }
 
-#define SUBS 64
-static uint16_t class_of(const struct settings *s, const struct record *r)
+static void set_class(struct mark *mark)
 {
-    uint32_t status = s->status ? r->status : 0, uses = s->useful ? r->uses : 0;
-    return (uint16_t)(((r->kind * STATUSES + status) * 4 + uses) * SUBS + r->sub);
+    mark->class = (uint16_t)(group_of(mark->kind, mark->status) * DETAILS + mark->detail);
 }
 
-/* ---- ghosts ---- */
-static void ghost_in(struct adaptive *a, uint32_t id)
+/* ---- what happens to marks ---- */
+
+static void own_class(struct mark *mark)
 {
-    struct record *r = &a->records[id];
-    r->older = a->youngest;
-    r->younger = NONE;
-    if (a->youngest != NONE)
-        a->records[a->youngest].younger = id;
-    else
-        a->oldest = id;
-    a->youngest = id;
-    a->ghosts++;
-}
-static void ghost_out(struct adaptive *a, uint32_t id)
-{
-    struct record *r = &a->records[id];
-    *(r->older != NONE ? &a->records[r->older].younger : &a->oldest) = r->younger;
-    *(r->younger != NONE ? &a->records[r->younger].older : &a->youngest) = r->older;
-    a->ghosts--;
+    mark->heir_class = mark->class;
+    mark->heir_since = mark->since;
 }
 
-static void spend(struct eviction *e, struct record *r)
+/* Books the time since it was last booked. */
+static void spend(struct adaptive *adaptive, struct mark *mark)
 {
-    struct adaptive *a = state_of(e);
-    if (a->now > r->counted)
-        hazard_spend(&a->hazard, r->class, r->counted - r->since, a->now - r->since);
-    r->counted = a->now;
+    if (adaptive->now > mark->counted)
+        hazard_spend(&adaptive->hazard, mark->class, mark->counted - mark->since,
+                     adaptive->now - mark->since);
+    mark->counted = adaptive->now;
 }
 
-static void forget(struct eviction *e, uint32_t id)
+static void set_status(struct adaptive *adaptive, struct mark *mark, enum status status)
 {
-    struct adaptive *a = state_of(e);
-    struct record *r = &a->records[id];
-    spend(e, r);
-    ghost_out(a, id);
-    uint32_t *link = at_node(e, r->node);
-    while (*link != id + 1)
-        link = &a->records[*link - 1].next;
-    *link = r->next;
-    if (e->cache && a->heads[r->stream] == id + 1)
-        a->heads[r->stream] = 0;
-    r->next = a->free;
-    r->used_slot = false;
-    a->free = id + 1;
+    bool is_own = mark->heir_class == mark->class && mark->heir_since == mark->since;
+    spend(adaptive, mark);
+    mark->status = (uint8_t)status;
+    set_class(mark);
+    if (is_own)
+        own_class(mark);
 }
 
-static uint32_t find(struct eviction *e, node_id node, uint32_t position)
+static void use(struct adaptive *adaptive, struct mark *mark)
 {
-    struct adaptive *a = state_of(e);
-    uint32_t link = *at_node(e, node);
-    while (link && a->records[link - 1].position > position)
-        link = a->records[link - 1].next;
-    return link && a->records[link - 1].position == position ? link - 1 : NONE;
+    spend(adaptive, mark);
+    hazard_use(&adaptive->hazard, mark->class, adaptive->now - mark->since);
+    set_status(adaptive, mark, PASSED);
+    mark->since = mark->counted = adaptive->now;
+    own_class(mark);
 }
 
-static uint32_t create(struct eviction *e, node_id node, uint32_t position, uint8_t kind, uint8_t sub)
+static void forget_surplus(struct adaptive *adaptive)
 {
-    struct adaptive *a = state_of(e);
-    uint32_t id;
-    if (a->free) {
-        id = a->free - 1;
-        a->free = a->records[id].next;
-    } else {
-        id = a->count++;
-        a->records = mem_grow(a->records, &a->capacity, a->count, sizeof *a->records);
-        a->records[id].version = 0;
+    uint32_t ghost = marks_surplus(&adaptive->marks);
+    for (; ghost != MARK_NONE; ghost = marks_surplus(&adaptive->marks)) {
+        spend(adaptive, &adaptive->marks.items[ghost]);
+        marks_forget(&adaptive->marks, ghost);
     }
-    uint32_t *link = at_node(e, node);
-    while (*link && a->records[*link - 1].position > position)
-        link = &a->records[*link - 1].next;
-    uint32_t version = a->records[id].version;
-    a->records[id] = (struct record){.node = node, .position = position, .next = *link,
-        .snapshot = NONE, .up = NONE, .first_child = NONE, .sibling = NONE, .previous = NONE,
-        .stream = a->request->stream, .since = a->now, .counted = a->now, .kind = kind, .sub = sub,
-        .version = version + 1, .used_slot = true};
-    *link = id + 1;
-    struct record *r = &a->records[id];
-    r->class = class_of(e->settings, r);
-    r->heir_class = r->class;
-    r->heir_since = r->since;
-    ghost_in(a, id);
+}
+
+/* The mark at a place that the request offers; a new one if there is none. */
+static uint32_t take_mark(struct adaptive *adaptive, node_id node, const struct offer *offer)
+{
+    uint32_t id = marks_find(&adaptive->marks, node, offer->position);
+    if (id != MARK_NONE)
+        return id;
+    id = marks_add(&adaptive->marks, node, offer->position);
+    struct mark *mark = &adaptive->marks.items[id];
+    mark->kind = offer->kind;
+    mark->status = FRESH;
+    mark->detail = offer->detail;
+    mark->since = mark->counted = adaptive->now;
+    set_class(mark);
+    own_class(mark);
     return id;
 }
 
-/* ---- the tree of live ones ---- */
-static uint32_t live_above(struct eviction *e, node_id node, uint32_t position)
+/* ---- a request comes ---- */
+
+static void learn(struct adaptive *adaptive)
 {
-    struct adaptive *a = state_of(e);
-    const struct cache *cache = e->cache;
-    for (;; node = cache->workload->nodes[node].parent) {
-        uint32_t link = position ? cache_snapshots_to(cache, node, position - 1) : 0;
-        if (link)
-            return *at_snapshot(e, link - 1) - 1;
-        if (node == NODE_ROOT)
-            return NONE;
-    }
-    (void)a;
+    struct marks *marks = &adaptive->marks;
+    for (uint32_t id = 1; id < marks->count; id++)
+        if (marks->items[id].exists)
+            spend(adaptive, &marks->items[id]);
+    hazard_learn(&adaptive->hazard);
+    adaptive->learned_at = adaptive->arrival;
 }
 
-static void attach(struct adaptive *a, uint32_t id, uint32_t up)
+/* The deepest mark where the request could start is used; those above it are passed. They are
+ * passed already from the first one that is. */
+static void meet_marks(struct adaptive *adaptive, const struct cache *cache)
 {
-    struct record *r = &a->records[id];
-    r->up = up;
-    r->previous = NONE;
-    r->sibling = NONE;
-    r->floor_version = 0;
-    if (up == NONE)
-        return;
-    struct record *u = &a->records[up];
-    r->sibling = u->first_child;
-    if (u->first_child != NONE)
-        a->records[u->first_child].previous = id;
-    u->first_child = id;
-    u->version++;
-}
-static void detach(struct adaptive *a, uint32_t id)
-{
-    struct record *r = &a->records[id];
-    if (r->up == NONE)
-        return;
-    if (r->previous != NONE)
-        a->records[r->previous].sibling = r->sibling;
-    else
-        a->records[r->up].first_child = r->sibling;
-    if (r->sibling != NONE)
-        a->records[r->sibling].previous = r->previous;
-    a->records[r->up].version++;
-}
-
-static bool below(const struct cache *cache, const struct record *deep, const struct record *r)
-{
-    node_id node = deep->node;
-    while (cache->workload->nodes[node].end > r->position &&
-           workload_node_start(cache->workload, node) >= r->position)
-        node = cache->workload->nodes[node].parent;
-    return node == r->node;
-}
-
-static void adopt(struct eviction *e, uint32_t id, uint32_t up)
-{
-    struct adaptive *a = state_of(e);
-    const struct cache *cache = e->cache;
-    struct record *r = &a->records[id];
-    if (up == NONE) { /* roots of the forest are not listed: look at all live ones */
-        for (uint32_t i = 0; i < a->live_count; i++) {
-            uint32_t child = a->live[i];
-            if (child != id && a->records[child].up == NONE && below(cache, &a->records[child], r) &&
-                a->records[child].position > r->position)
-                attach(a, child, id);
+    const struct node *nodes = cache->workload->nodes;
+    struct marks *marks = &adaptive->marks;
+    uint64_t prompt = nodes[adaptive->request->prompt_node].end;
+    adaptive->wanted = MARK_NONE;
+    for (node_id node = adaptive->request->prompt_node; node != NODE_ROOT;
+         node = nodes[node].parent) {
+        for (uint32_t link = marks->of_node[node]; link; link = marks->items[link - 1].next) {
+            struct mark *mark = &marks->items[link - 1];
+            if (mark->position + cache->settings.min_compute_tokens > prompt)
+                continue;
+            if (adaptive->wanted != MARK_NONE && mark->status == PASSED)
+                return;
+            if (adaptive->wanted != MARK_NONE) {
+                set_status(adaptive, mark, PASSED);
+                continue;
+            }
+            adaptive->wanted = link - 1;
+            mark->missed = mark->snapshot == SNAPSHOT_NONE;
+            use(adaptive, mark);
         }
+    }
+}
+
+/* If the stream came back, but not through the end of its reply, that is left. */
+static void leave_mark(struct adaptive *adaptive, const struct workload *workload)
+{
+    if (adaptive->turn.before == 0)
         return;
-    }
-    for (uint32_t child = a->records[up].first_child; child != NONE;) {
-        uint32_t next = a->records[child].sibling;
-        if (child != id && a->records[child].position > r->position && below(cache, &a->records[child], r)) {
-            detach(a, child);
-            attach(a, child, id);
-        }
-        child = next;
-    }
+    node_id node = workload->requests[adaptive->turn.before - 1].reply_node;
+    uint32_t id = marks_find(&adaptive->marks, node, workload->nodes[node].end);
+    if (id == MARK_NONE || adaptive->marks.items[id].status != FRESH)
+        return;
+    set_status(adaptive, &adaptive->marks.items[id], LEFT);
+}
+
+static void begin(struct eviction *eviction, uint32_t arrival, const struct request *request)
+{
+    struct adaptive *adaptive = eviction->state;
+    const struct workload *workload = eviction->cache->workload;
+    adaptive->arrival = arrival;
+    adaptive->now = (eviction->now_ns >> TICK_SHIFT) + arrival;
+    adaptive->request = request;
+    struct stream *stream = &adaptive->streams[request->stream];
+    adaptive->turn = *stream;
+    *stream = (struct stream){adaptive->turn.turns + 1, (uint32_t)(request - workload->requests) + 1,
+                              adaptive->now};
+    uint32_t unlearned = arrival - adaptive->learned_at;
+    if (unlearned >= LEARN_EVERY || (unlearned >= LEARN_FIRST && unlearned > arrival / 2))
+        learn(adaptive);
+    adaptive->is_looked_up = false;
+    adaptive->match_tokens = UINT32_MAX; /* until the plan tells */
+    for (size_t part = 0; part < 3; part++)
+        adaptive->prices[part] -= adaptive->prices[part] * PRICE_DECAY;
+    meet_marks(adaptive, eviction->cache);
+    leave_mark(adaptive, workload);
 }
 
 /* ---- worth ---- */
-static uint32_t floor_of(struct eviction *e, struct record *r)
+
+static double index_of(const struct adaptive *adaptive, const struct mark *mark)
 {
-    struct adaptive *a = state_of(e);
-    const struct cache *cache = e->cache;
-    uint32_t up = r->up != NONE ? a->records[r->up].position : 0;
-    uint32_t version = r->up != NONE ? a->records[r->up].version + 1 : 0;
-    if (version && r->floor_version == version)
-        return r->floor;
-    node_id node = r->node;
-    uint32_t floor = workload_node_start(cache->workload, node);
-    while (floor > up) {
-        node = cache->workload->nodes[node].parent;
-        if (cache->nodes[node].children > 1)
-            break;
-        floor = workload_node_start(cache->workload, node);
-    }
-    if (floor < up)
-        floor = up;
-    r->floor = floor;
-    r->floor_version = version;
-    return floor;
+    return hazard_index(&adaptive->hazard, mark->heir_class, adaptive->now - mark->heir_since);
 }
 
-static double worth(struct eviction *e, uint32_t id, enum part wanted)
+/* Of a live mark, for each byte of a part that is free without it. */
+static double worth(const struct eviction *eviction, uint32_t id, enum part part)
 {
-    struct adaptive *a = state_of(e);
-    struct record *r = &a->records[id];
-    const struct cache *cache = e->cache;
-    const struct settings *s = e->settings;
-    double bytes = wanted == PART_KV ? 0 : (double)cache->memory.snapshot_bytes;
-    if (wanted != PART_SNAPSHOT && snapshot_ends_path(cache, r->snapshot))
-        bytes += (double)(r->position - floor_of(e, r)) * (double)cache->memory.kv_bytes_per_token;
-    uint32_t up = r->up != NONE ? a->records[r->up].position : 0;
-    double index = hazard_index(&a->hazard, r->heir_class, a->now - r->heir_since);
-    if (s->inherit == 2 && (r->heir_class != r->class || r->heir_since != r->since))
-        index += hazard_index(&a->hazard, r->class, a->now - r->since);
-    return index * (double)(r->position - up) / bytes;
+    struct adaptive *adaptive = eviction->state;
+    const struct cache *cache = eviction->cache;
+    const struct mark *mark = &adaptive->marks.items[id];
+    uint32_t saved = mark->position - adaptive->marks.items[marks_up(&adaptive->marks, id)].position;
+    uint64_t bytes = part == PART_KV ? 0 : cache->memory.snapshot_bytes;
+    if (part != PART_SNAPSHOT && snapshot_ends_path(cache, mark->snapshot))
+        bytes += saved * cache->memory.kv_bytes_per_token;
+    return index_of(adaptive, mark) * saved / (double)(bytes ? bytes : 1);
 }
 
-/* ---- hooks ---- */
-static int init(struct eviction *e, struct err *err)
+/* ---- placement ---- */
+
+static uint32_t octaves(uint32_t number)
 {
-    (void)err;
-    struct adaptive *a = state_of(e);
-    const struct settings *s = e->settings;
-    hazard_open(&a->hazard, KINDS * STATUSES * 4 * SUBS);
-    a->hazard.prior = (double)s->prior;
-    a->hazard.decay = s->decay;
-    a->hazard.known = s->known;
-    a->hazard.tail = s->tail;
-    a->hazard.guess = s->guess;
-    a->hazard.group = SUBS;
-    a->hazard.myopic = s->myopic;
-    for (uint32_t g = 0; g < KINDS * STATUSES * 4; g++) {
-        uint32_t kind = g / STATUSES / 4;
-        hazard_start(&a->hazard, g, kind >= BOUND ? s->start : 1);
-    }
-    a->oldest = a->youngest = NONE;
-    a->rng = rng_open(1, "adaptive");
-    a->heads = mem_array(e->cache->workload->stream_count, sizeof *a->heads);
-    a->turns = mem_array(e->cache->workload->stream_count, sizeof *a->turns);
-    return 0;
+    uint32_t octaves = 0;
+    for (; number > 0; number /= 2)
+        octaves++;
+    return octaves;
 }
 
-static void fini(struct eviction *e)
+/* turn 1, 2-3, 4-10, later; reply up to 64 tokens, 128, ... 4096, more; paused over half a minute;
+ * ended in a call of a tool, if that is told. */
+static uint8_t detail_of_ends(const struct eviction *eviction, const struct placement_view *view)
 {
-    struct adaptive *a = state_of(e);
-    if (getenv("DUMP")) {
-        static const char *kinds[] = {"prompt", "reply", "system", "fork", "bound", "rung", "near"}, *sts[] = {"fresh", "passed", "left"};
-        for (uint32_t c = 0; c < a->hazard.count; c++) {
-            struct hazard_class *h = &a->hazard.classes[c];
-            double u = 0, t = 0;
-            for (int b = 0; b < HAZARD_BUCKETS; b++) u += h->uses[b], t += h->time[b];
-            uint32_t live = 0, gh = 0;
-            for (uint32_t i = 0; i < a->count; i++)
-                if (a->records[i].used_slot && a->records[i].class == c) { if (a->records[i].snapshot != NONE) live++; else gh++; }
-            if (t > 0) {
-                fprintf(stderr, "%s %s uses %u sub %u: uses %.1f time %.0f rate %.2g live %u ghosts %u index", kinds[c / SUBS / 4 / STATUSES], sts[c / SUBS / 4 % STATUSES], c / SUBS % 4, c % SUBS, u, t, u / t, live, gh);
-                for (int b = 0; b < HAZARD_BUCKETS; b += 4) fprintf(stderr, " %.2g", (double)h->index[b]);
-                fprintf(stderr, " DATA"); for (int b = 0; b < HAZARD_BUCKETS; b++) if (h->time[b] > 1) fprintf(stderr, " %d:%.1f/%.2g=%.1g>%.1g", b, h->uses[b], h->time[b], h->uses[b]/h->time[b], (double)h->index[b]); fprintf(stderr, "\n");
-            }
-        }
-    }
-    hazard_close(&a->hazard);
-    free(a->records);
-    free(a->live);
-    free(a->heads);
-    free(a->cands);
-    free(a->scratch);
-    free(a->turns);
+    const struct adaptive *adaptive = eviction->state;
+    const struct settings *settings = eviction->settings;
+    uint32_t turn = adaptive->turn.turns;
+    uint32_t reply = octaves((view->end_tokens - view->prompt_tokens) / 64);
+    bool paused = turn > 0 && (adaptive->now - adaptive->turn.at) >> (35 - TICK_SHIFT);
+    bool calls = settings->tool_calls && eviction->next_waits == WAITED_TOOL;
+    return (uint8_t)((turn < 1    ? 0
+                      : turn < 3  ? 1
+                      : turn < 10 ? 2
+                                  : 3) |
+                     (reply < 7 ? reply : 7) << 2 | (uint32_t)paused << 5 | (uint32_t)calls << 6);
 }
 
-static void learn(struct eviction *e)
+/* Keeps offers in order; of equal positions the first offer stays. */
+static void offer(struct adaptive *adaptive, const struct placement_view *view, uint64_t grain,
+                  uint64_t asked, struct offer offer)
 {
-    struct adaptive *a = state_of(e);
-    for (uint32_t i = 0; i < a->count; i++)
-        if (a->records[i].used_slot)
-            spend(e, &a->records[i]);
-    hazard_learn(&a->hazard);
-    a->since_learn = 0;
-}
-
-static void change(struct eviction *e, struct record *r, uint8_t status, uint8_t uses, bool event)
-{
-    struct adaptive *a = state_of(e);
-    spend(e, r);
-    bool own = r->heir_class == r->class && r->heir_since == r->since;
-    r->status = status;
-    r->uses = uses;
-    r->class = class_of(e->settings, r);
-    if (event)
-        r->since = r->counted = a->now;
-    if (own || event) {
-        r->heir_class = r->class;
-        r->heir_since = r->since;
-    }
-}
-
-static void begin(struct eviction *e, uint32_t arrival, const struct request *request)
-{
-    struct adaptive *a = state_of(e);
-    const struct settings *s = e->settings;
-    const struct cache *cache = e->cache;
-    const struct node *nodes = cache->workload->nodes;
-    a->arrival = arrival;
-    a->now = s->clock_ns ? (e->now_ns >> 24) + arrival : arrival;
-    a->request = request;
-    if ((++a->since_learn >= s->learn || (s->features & 32 && a->since_learn >= 32 && a->since_learn * 2 > arrival)) && a->since_learn * 4 >= a->count)
-        learn(e);
-    uint32_t prompt = nodes[request->prompt_node].end;
-    uint32_t limit = prompt - (uint32_t)cache->settings.min_compute_tokens;
-    uint32_t turn = ++a->turns[request->stream];
-    a->sub = (uint8_t)(!s->turns ? 0 : turn < 2 ? 0 : turn < 4 ? 1 : turn < 11 ? 2 : 3);
-    bool first = true;
-    a->used = a->hit = NONE;
-    a->looking = true;
-    for (node_id node = request->prompt_node; node != NODE_ROOT; node = nodes[node].parent)
-        for (uint32_t link = *at_node(e, node); link; link = a->records[link - 1].next) {
-            struct record *r = &a->records[link - 1];
-            if (r->position > limit)
-                continue;
-            if (first) {
-                spend(e, r);
-                hazard_use(&a->hazard, r->class, a->now - r->since);
-                change(e, r, PASSED, r->uses < 3 ? r->uses + 1 : 3, true);
-                first = false;
-                a->used = link - 1;
-            } else if (r->status == PASSED)
-                goto out;
-            else
-                change(e, r, PASSED, r->uses, s->status == 2);
-        }
-out:;
-    uint32_t head = a->heads[request->stream];
-    a->heads[request->stream] = 0;
-    if (head && a->records[head - 1].status == FRESH)
-        change(e, &a->records[head - 1], LEFT, a->records[head - 1].uses, s->status == 2);
-}
-
-static void added(struct eviction *e, holding_id holding, uint32_t from)
-{
-    (void)from;
-    struct adaptive *a = state_of(e);
-    const struct cache *cache = e->cache;
-    const struct settings *s = e->settings;
-    if (holding_is_kv(cache, holding))
-        return;
-    const struct snapshot *snapshot = holding_snapshot(cache, holding);
-    uint32_t id = find(e, snapshot->node, snapshot->position);
-    if (id == NONE) {
-        uint8_t kind = RUNG, sub = 0;
-        if (snapshot->position == cache->workload->nodes[a->request->prompt_node].end)
-            kind = PROMPT_END, sub = a->sub;
-        else if (snapshot->position == cache->workload->nodes[a->request->reply_node].end)
-            kind = REPLY_END, sub = a->sub;
-        else if (snapshot->position / 64 == a->request->system_tokens / 64)
-            kind = SYSTEM;
-        else if (a->forks && snapshot->position / 64 == a->match_tokens / 64)
-            kind = FORK;
-        if (s->tool && (kind == REPLY_END || kind == PROMPT_END))
-            sub = (uint8_t)(sub * 4 + e->next_waits);
-        id = create(e, snapshot->node, snapshot->position, kind, sub);
-    }
-    struct record *r = &a->records[id];
-    ghost_out(a, id);
-    r->snapshot = holding_snapshot_id(cache, holding);
-    r->stream = a->request->stream;
-    r->heir_class = r->class;
-    r->heir_since = r->since;
-    r->first_child = NONE;
-    *at_snapshot(e, r->snapshot) = id + 1;
-    r->slot = a->live_count;
-    a->live = mem_grow(a->live, &a->live_capacity, ++a->live_count, sizeof *a->live);
-    a->live[r->slot] = id;
-    uint32_t up = live_above(e, r->node, r->position);
-    attach(a, id, up);
-    if (snapshot->deeper || cache->nodes[r->node].children > 0)
-        adopt(e, id, up);
-    if (r->kind == REPLY_END)
-        a->heads[a->request->stream] = id + 1;
-}
-
-static void used(struct eviction *e, holding_id holding)
-{
-    struct adaptive *a = state_of(e);
-    if (holding_is_kv(e->cache, holding))
-        return;
-    const struct settings *s = e->settings;
-    uint32_t id = *at_snapshot(e, holding_snapshot_id(e->cache, holding)) - 1;
-    struct record *r = &a->records[id];
-    if (a->looking)
-        a->hit = id;
-    if (s->features & 1 && id != a->used && a->looking) {
-        spend(e, r);
-        hazard_use(&a->hazard, r->class, a->now - r->since);
-        change(e, r, PASSED, r->uses < 3 ? r->uses + 1 : 3, true);
-    }
-    a->looking = false;
-    r->heir_class = r->class;
-    r->heir_since = r->since;
-}
-
-static void gone(struct eviction *e, holding_id holding)
-{
-    struct adaptive *a = state_of(e);
-    const struct settings *s = e->settings;
-    if (holding_is_kv(e->cache, holding))
-        return;
-    uint32_t id = *at_snapshot(e, holding_snapshot_id(e->cache, holding)) - 1;
-    struct record *r = &a->records[id];
-    uint32_t up = r->up;
-    detach(a, id);
-    for (uint32_t child = r->first_child; child != NONE;) {
-        uint32_t next = a->records[child].sibling;
-        attach(a, child, up);
-        child = next;
-    }
-    r->first_child = NONE;
-    r->snapshot = NONE;
-    a->live[r->slot] = a->live[--a->live_count];
-    a->records[a->live[r->slot]].slot = r->slot;
-    if (up != NONE && s->inherit) {
-        struct record *u = &a->records[up];
-        double mine = hazard_index(&a->hazard, r->heir_class, a->now - r->heir_since);
-        double theirs = hazard_index(&a->hazard, u->heir_class, a->now - u->heir_since);
-        if (mine > theirs) {
-            u->heir_class = r->heir_class;
-            u->heir_since = r->heir_since;
-        }
-    }
-    ghost_in(a, id);
-    uint64_t most = s->ghosts ? s->ghost_factor * a->live_count + 64 : 0;
-    while (a->ghosts > most)
-        forget(e, a->oldest);
-}
-
-static struct victim choose(struct eviction *e, enum part wanted)
-{
-    struct adaptive *a = state_of(e);
-    const struct settings *s = e->settings;
-    const struct cache *cache = e->cache;
-    uint32_t best = NONE;
-    double least = 0;
-    bool all = a->live_count <= s->sample;
-    uint64_t tries = all ? a->live_count : s->sample;
-    for (uint64_t i = 0; i < tries || (best == NONE && i < a->live_count); i++) {
-        uint32_t id = a->live[all || i >= s->sample ? i : rng_below(&a->rng, a->live_count)];
-        holding_id holding = snapshot_holding(cache, a->records[id].snapshot);
-        if (!holding_droppable(cache, holding, wanted))
-            continue;
-        double value = worth(e, id, wanted);
-        if (best == NONE || value < least || (value == least && a->records[id].since < a->records[best].since)) {
-            best = id;
-            least = value;
-        }
-    }
-    if (best == NONE)
-        return (struct victim){HOLDING_NONE, 0};
-    a->price += (least - a->price) / 16;
-    a->least = least;
-    return (struct victim){snapshot_holding(cache, a->records[best].snapshot), 0};
-}
-
-static int check(const struct eviction *e, struct err *err)
-{
-    (void)err;
-    (void)e;
-    return 0;
-}
-
-struct candidate {
-    uint32_t position, record;
-    uint8_t kind, sub;
-};
-
-static void offer(struct adaptive *a, const struct placement_view *view, uint64_t position, uint8_t kind, uint8_t sub)
-{
-    if (kind != PROMPT_END && kind != REPLY_END)
-        position -= position % 64;
+    uint64_t position = asked - asked % grain;
     if (position <= view->hit_tokens || position > view->end_tokens)
         return;
-    a->cands = mem_grow(a->cands, &a->cands_capacity, a->cand_count + 1, sizeof *a->cands);
-    uint32_t at = a->cand_count;
-    while (at > 0 && a->cands[at - 1].position > position)
+    adaptive->offers = mem_grow(adaptive->offers, &adaptive->offer_capacity,
+                                adaptive->offer_count + 1, sizeof *adaptive->offers);
+    struct offer *offers = adaptive->offers;
+    uint32_t at = adaptive->offer_count;
+    while (at > 0 && offers[at - 1].position > position)
         at--;
-    if (at > 0 && a->cands[at - 1].position == position)
+    if (at > 0 && offers[at - 1].position == position)
         return;
-    memmove(a->cands + at + 1, a->cands + at, (a->cand_count - at) * sizeof *a->cands);
-    a->cands[at] = (struct candidate){(uint32_t)position, NONE, kind, sub};
-    a->cand_count++;
+    for (uint32_t i = adaptive->offer_count++; i > at; i--)
+        offers[i] = offers[i - 1];
+    offer.position = (uint32_t)position;
+    offer.asked = (uint32_t)asked;
+    offers[at] = offer;
 }
 
-static uint8_t back(uint32_t prompt, uint32_t position)
+static void offer_end(struct adaptive *adaptive, const struct placement_view *view,
+                      const struct positions *positions, uint64_t asked, enum kind kind,
+                      uint8_t detail)
 {
-    if (position >= prompt)
-        return 40;
-    uint32_t b = 0;
-    for (uint32_t d = (prompt - position) / 64; d > 0; d /= 2)
-        b++;
-    return (uint8_t)b;
+    offer(adaptive, view, positions->end_grain, asked,
+          (struct offer){.kind = (uint8_t)kind, .detail = detail});
 }
 
-static void select_candidates(struct eviction *e, const struct placement_view *view, struct positions *p)
+static void offer_interior(struct adaptive *adaptive, const struct placement_view *view,
+                           const struct positions *positions, uint64_t asked, enum kind kind,
+                           uint32_t detail)
 {
-    struct adaptive *a = state_of(e);
-    const struct settings *s = e->settings;
-    const struct memory *memory = &e->cache->memory;
-    uint32_t n = a->cand_count;
-    const struct node *nodes = e->cache->workload->nodes;
-    node_id node = a->request->reply_node;
-    for (uint32_t i = n; i-- > 0;) {
-        struct candidate *c = &a->cands[i];
-        while (node != NODE_ROOT && nodes[nodes[node].parent].end >= c->position)
-            node = nodes[node].parent;
-        c->record = find(e, node, c->position);
-        if (c->record == NONE)
-            c->record = create(e, node, c->position, c->kind,
-                s->features & 8 && (c->kind == RUNG || c->kind == NEAR_END) ? back(view->prompt_tokens, c->position) : c->sub);
-    }
-    if (s->plan)
-        choose(e, PART_ANY);
-    double price = s->features & 4 ? a->least : a->price;
-    uint64_t need = n * memory->snapshot_bytes + (uint64_t)(view->end_tokens - view->hit_tokens) * memory->kv_bytes_per_token;
-    if (memory->used_bytes + need <= memory->capacity_bytes)
-        price = 0;
-    if (s->plan == 2) {
-        double q = view->hit_tokens;
-        for (uint32_t i = 0; i < n; i++) {
-            struct record *r = &a->records[a->cands[i].record];
-            double w = hazard_index(&a->hazard, r->class, a->now - r->since) * (a->cands[i].position - q) / (double)memory->snapshot_bytes;
-            if (i + 1 < n && w < price * s->strict)
-                continue;
-            q = a->cands[i].position;
-            positions_add_end(p, a->cands[i].position);
-        }
-        return;
-    }
-    /* 0 is the hit, which may go as well. */
-    bool swap = s->features & 64 && a->hit != NONE && view->hit_tokens > 0;
-    uint32_t m = n + 1;
-    a->scratch = mem_grow(a->scratch, &a->scratch_capacity, 3 * m + 2, sizeof *a->scratch);
-    double *sum = a->scratch, *best = sum + m + 1, *at = best + m;
-    uint32_t from[n + 2];
-    double S = price * (double)memory->snapshot_bytes, K = price * (double)memory->kv_bytes_per_token;
-    double kv_from = view->match_tokens > view->hit_tokens ? view->match_tokens : view->hit_tokens;
-    double base = view->hit_tokens;
-    sum[0] = 0;
-    sum[1] = 0;
-    at[0] = view->hit_tokens;
-    if (swap) {
-        struct record *r = &a->records[a->hit];
-        base = r->up != NONE ? a->records[r->up].position : 0;
-        sum[1] = hazard_index(&a->hazard, r->class, a->now - r->since);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        struct record *r = &a->records[a->cands[i].record];
-        sum[i + 2] = sum[i + 1] + hazard_index(&a->hazard, r->class, a->now - r->since);
-        at[i + 1] = a->cands[i].position;
-    }
-    double top = 0;
-    uint32_t last = 0;
-    for (uint32_t i = 0; i < m; i++) {
-        best[i] = 0;
-        from[i] = NONE;
-        for (uint32_t j = 0; j < i; j++) {
-            double value = best[j] + (sum[i] - sum[j]) * (at[j] - base);
-            if (value > best[i]) {
-                best[i] = value;
-                from[i] = j;
-            }
-        }
-        best[i] -= i > 0 || swap ? S : 0;
-        double kv = at[i] > kv_from ? at[i] - kv_from : 0;
-        double value = best[i] + (sum[m] - sum[i]) * (at[i] - base) - K * kv;
-        if (i == 0 || value >= top || !s->plan) {
-            top = value;
-            last = i;
-        }
-    }
-    if (!s->plan) {
-        for (uint32_t i = 1; i <= n; i++)
-            from[i] = i - 1;
-    }
-    for (uint32_t i = last; i != NONE && i > 0; i = from[i])
-        positions_add_end(p, a->cands[i - 1].position);
+    offer(adaptive, view, positions->interior_grain, asked,
+          (struct offer){.kind = (uint8_t)kind, .detail = (uint8_t)detail});
 }
 
-void adaptive_plan(struct eviction *e, const struct placement_view *view, struct positions *p)
+static void offer_rungs(struct adaptive *adaptive, const struct placement_view *view,
+                        const struct positions *positions)
 {
-    struct adaptive *a = state_of(e);
-    const struct settings *s = e->settings;
-    const struct workload *w = e->cache->workload;
-    a->looking = false;
-    a->cand_count = 0;
-    uint8_t sub = (uint8_t)(s->tool ? a->sub * 4 + e->next_waits : a->sub);
-    offer(a, view, view->prompt_tokens, PROMPT_END, sub);
-    if (view->end_tokens > view->prompt_tokens)
-        offer(a, view, view->end_tokens, REPLY_END, sub);
-    if (view->system_tokens)
-        offer(a, view, view->system_tokens, SYSTEM, 0);
+    uint32_t prompt = view->prompt_tokens;
+    for (uint64_t step = RUNG_FIRST; prompt > 0 && step < RUNG_LAST; step *= RUNG_RATIO) {
+        uint32_t position = prompt - 1 - (prompt - 1) % (uint32_t)step;
+        offer_interior(adaptive, view, positions, position, RUNG,
+                       octaves((prompt - position) / 64));
+    }
+    uint64_t rung = view->hit_tokens - view->hit_tokens % RUNG_LAST + RUNG_LAST;
+    for (; rung <= view->end_tokens; rung += RUNG_LAST)
+        offer_interior(adaptive, view, positions, rung, RUNG,
+                       rung < prompt ? octaves((prompt - (uint32_t)rung) / 64) : 0);
+}
+
+/* Where requests before this one would have started, and could not. */
+static void offer_missed(struct adaptive *adaptive, const struct placement_view *view,
+                         const struct positions *positions)
+{
+    const struct node *nodes = view->workload->nodes;
+    for (node_id node = view->prompt_node; nodes[node].end > view->hit_tokens;
+         node = nodes[node].parent)
+        for (uint32_t link = adaptive->marks.of_node[node]; link;
+             link = adaptive->marks.items[link - 1].next)
+            if (adaptive->marks.items[link - 1].missed)
+                offer_end(adaptive, view, positions, adaptive->marks.items[link - 1].position,
+                          RUNG, 0);
+}
+
+static void collect_offers(struct eviction *eviction, const struct placement_view *view,
+                           const struct positions *positions)
+{
+    struct adaptive *adaptive = eviction->state;
+    uint8_t detail = detail_of_ends(eviction, view);
+    adaptive->offer_count = 0;
+    offer_end(adaptive, view, positions, view->prompt_tokens, PROMPT_END, detail);
+    offer_end(adaptive, view, positions, view->end_tokens, REPLY_END, detail);
+    offer_interior(adaptive, view, positions, view->system_tokens, SYSTEM_END, 0);
     if (view->forks)
-        offer(a, view, view->match_tokens, FORK, 0);
-    if (s->rung)
-        for (uint64_t at = (view->hit_tokens / s->rung + 1) * s->rung; at <= view->end_tokens; at += s->rung)
-            offer(a, view, at, RUNG, 0);
-    for (uint64_t g = s->ladder_from; g && g < s->rung; g *= s->ladder)
-        offer(a, view, (view->prompt_tokens - 1) / g * g, RUNG, 0);
-    if (s->near && view->prompt_tokens > s->near)
-        offer(a, view, view->prompt_tokens - s->near, NEAR_END, 0);
-    for (uint32_t i = 0; i < view->bound_count && i < s->bounds; i++)
-        offer(a, view, view->bounds[view->bound_count - 1 - i], BOUND, (uint8_t)i);
-    if (s->features & 2)
-        for (node_id node = a->request->reply_node; node != NODE_ROOT && w->nodes[node].end > view->hit_tokens; node = w->nodes[node].parent)
-            for (uint32_t link = *at_node(e, node); link; link = a->records[link - 1].next) {
-                struct record *r = &a->records[link - 1];
-                if (r->position > view->hit_tokens && r->position <= view->end_tokens && r->uses > 0)
-                    offer(a, view, r->position, RUNG, 0);
-            }
-    select_candidates(e, view, p);
+        offer_interior(adaptive, view, positions, view->match_tokens, FORK, 0);
+    for (uint32_t i = 0; i < MESSAGES && i < view->bound_count; i++)
+        offer_interior(adaptive, view, positions, view->bounds[view->bound_count - 1 - i],
+                       MESSAGE_END, i);
+    offer_rungs(adaptive, view, positions);
+    offer_missed(adaptive, view, positions);
+}
+
+static void mark_offers(struct adaptive *adaptive, const struct workload *workload)
+{
+    const struct node *nodes = workload->nodes;
+    node_id node = adaptive->request->reply_node;
+    for (uint32_t i = adaptive->offer_count; i-- > 0;) {
+        struct offer *offer = &adaptive->offers[i];
+        while (nodes[nodes[node].parent].end >= offer->position)
+            node = nodes[node].parent;
+        offer->mark = take_mark(adaptive, node, offer);
+    }
+}
+
+/* Whether a snapshot at an offer, with the next shallower one at q, is worth its bytes. */
+static bool is_worth(const struct eviction *eviction, const struct offer *offer, uint32_t q,
+                     bool is_deepest, uint32_t match_tokens)
+{
+    const struct adaptive *adaptive = eviction->state;
+    const struct settings *settings = eviction->settings;
+    const struct memory *memory = &eviction->cache->memory;
+    const struct mark *mark = &adaptive->marks.items[offer->mark];
+    uint32_t saved = offer->position - q;
+    if (hazard_chance(&adaptive->hazard, mark->class) * saved < (double)settings->snapshot_cost)
+        return false;
+    if (is_deepest && eviction->cache->refuses)
+        return true;
+    double cost = adaptive->prices[PART_SNAPSHOT] * (double)memory->snapshot_bytes;
+    if (is_deepest && offer->position > match_tokens)
+        cost += adaptive->prices[PART_KV] * (double)(offer->position - match_tokens) *
+                (double)memory->kv_bytes_per_token;
+    double index = hazard_index(&adaptive->hazard, mark->class, adaptive->now - mark->since);
+    return index * saved >= cost;
+}
+
+void adaptive_plan(struct eviction *eviction, const struct placement_view *view,
+                   struct positions *positions)
+{
+    struct adaptive *adaptive = eviction->state;
+    adaptive->is_looked_up = true;
+    adaptive->match_tokens = view->match_tokens;
+    collect_offers(eviction, view, positions);
+    mark_offers(adaptive, view->workload);
+    uint32_t q = view->hit_tokens;
+    for (uint32_t i = 0; i < adaptive->offer_count; i++) {
+        const struct offer *offer = &adaptive->offers[i];
+        if (!is_worth(eviction, offer, q, i + 1 == adaptive->offer_count, view->match_tokens))
+            continue;
+        q = offer->position;
+        if (offer->kind == PROMPT_END || offer->kind == REPLY_END)
+            positions_add_end(positions, offer->asked);
+        else
+            positions_add_interior(positions, offer->asked);
+    }
+}
+
+/* ---- eviction ---- */
+
+/* KV that no snapshot needs goes before all else, and among such the longest unused. A snapshot at
+ * its end needs it. */
+static bool is_needed(const struct cache *cache, node_id node)
+{
+    uint32_t link = cache->nodes[node].snapshots;
+    return link && cache->snapshots[link - 1].position >= holding_position(cache, node);
+}
+
+static struct heap_key kv_key(struct eviction *eviction, holding_id holding)
+{
+    struct per_holding *here = &((struct per_holding *)eviction->holdings)[holding];
+    here->needed = is_needed(eviction->cache, holding);
+    return (struct heap_key){here->needed, here->last,
+                             heap_within(eviction->cache, holding)};
+}
+
+static void use_kv(struct eviction *eviction, holding_id holding)
+{
+    const struct adaptive *adaptive = eviction->state;
+    ((struct per_holding *)eviction->holdings)[holding].last = adaptive->arrival;
+    rank_push(eviction, holding);
+}
+
+static int init(struct eviction *eviction, struct err *err)
+{
+    (void)err;
+    struct adaptive *adaptive = eviction->state;
+    adaptive->kv.key_of = kv_key;
+    adaptive->rng = rng_open(1, "adaptive");
+    adaptive->streams = mem_array(eviction->cache->workload->stream_count, sizeof(struct stream));
+    marks_open(&adaptive->marks, eviction->cache);
+    hazard_open(&adaptive->hazard, KINDS * STATUSES, DETAILS);
+    for (uint32_t status = 0; status < STATUSES; status++) {
+        hazard_set_start(&adaptive->hazard, group_of(MESSAGE_END, status), INTERIOR_START);
+        hazard_set_start(&adaptive->hazard, group_of(RUNG, status), INTERIOR_START);
+    }
+    return 0;
+}
+
+static void fini(struct eviction *eviction)
+{
+    struct adaptive *adaptive = eviction->state;
+    marks_close(&adaptive->marks);
+    hazard_close(&adaptive->hazard);
+    rank_fini(eviction);
+    free(adaptive->offers);
+    free(adaptive->streams);
+}
+
+/* A snapshot that another placement asked for has no mark yet. */
+static uint32_t mark_of_new(struct eviction *eviction, const struct snapshot *snapshot)
+{
+    struct adaptive *adaptive = eviction->state;
+    const struct node *nodes = eviction->cache->workload->nodes;
+    struct offer offer = {.position = snapshot->position, .kind = RUNG};
+    if (snapshot->asked == nodes[adaptive->request->reply_node].end)
+        offer.kind = REPLY_END;
+    else if (snapshot->asked == nodes[adaptive->request->prompt_node].end)
+        offer.kind = PROMPT_END;
+    return take_mark(adaptive, snapshot->node, &offer);
+}
+
+static void added(struct eviction *eviction, holding_id holding, uint32_t from)
+{
+    (void)from;
+    struct adaptive *adaptive = eviction->state;
+    const struct cache *cache = eviction->cache;
+    if (holding_is_kv(cache, holding)) {
+        use_kv(eviction, holding);
+        return;
+    }
+    const struct snapshot *snapshot = holding_snapshot(cache, holding);
+    uint32_t id = mark_of_new(eviction, snapshot);
+    bool is_between = snapshot->position <= adaptive->match_tokens || cache->settings.dual_index;
+    adaptive->marks.items[id].missed = false;
+    own_class(&adaptive->marks.items[id]);
+    marks_revive(&adaptive->marks, id, holding_snapshot_id(cache, holding), is_between);
+}
+
+/* The snapshot where a request starts is used; it counts once, if the request wanted no other. */
+static void used(struct eviction *eviction, holding_id holding)
+{
+    struct adaptive *adaptive = eviction->state;
+    const struct cache *cache = eviction->cache;
+    if (holding_is_kv(cache, holding)) {
+        use_kv(eviction, holding);
+        return;
+    }
+    uint32_t id = adaptive->marks.of_snapshot[holding_snapshot_id(cache, holding)];
+    struct mark *mark = &adaptive->marks.items[id];
+    if (!adaptive->is_looked_up && id != adaptive->wanted)
+        use(adaptive, mark);
+    own_class(mark);
+    adaptive->is_looked_up = true;
+}
+
+static void bequeath(struct adaptive *adaptive, const struct mark *from, struct mark *to)
+{
+    if (index_of(adaptive, from) <= index_of(adaptive, to))
+        return;
+    to->heir_class = from->heir_class;
+    to->heir_since = from->heir_since;
+}
+
+static void gone(struct eviction *eviction, holding_id holding)
+{
+    struct adaptive *adaptive = eviction->state;
+    const struct cache *cache = eviction->cache;
+    if (holding_is_kv(cache, holding)) {
+        rank_gone(eviction, holding);
+        return;
+    }
+    uint32_t id = adaptive->marks.of_snapshot[holding_snapshot_id(cache, holding)];
+    struct mark *mark = &adaptive->marks.items[id];
+    marks_bury(&adaptive->marks, id);
+    if (mark->up != MARK_ROOT)
+        bequeath(adaptive, mark, &adaptive->marks.items[mark->up]);
+    if (cache->kv_is_holding && cache->nodes[mark->node].resident > 0 &&
+        cache->nodes[mark->node].children == 0)
+        rank_push(eviction, mark->node); /* its KV may be needed no more */
+    forget_surplus(adaptive);
+}
+
+/* What is dropped if a live mark is the victim. Where KV is short and is a holding of its own, that
+ * is the KV at the end of its path. */
+static holding_id victim_of(const struct eviction *eviction, uint32_t id, enum part wanted)
+{
+    const struct cache *cache = eviction->cache;
+    const struct mark *mark = &((const struct adaptive *)eviction->state)->marks.items[id];
+    holding_id holding = snapshot_holding(cache, mark->snapshot);
+    if (wanted == PART_KV && cache->kv_is_holding)
+        holding = snapshot_ends_path(cache, mark->snapshot) ? mark->node : HOLDING_NONE;
+    return holding != HOLDING_NONE && holding_droppable(cache, holding, wanted) ? holding
+                                                                                : HOLDING_NONE;
+}
+
+/* The worst of some live marks, taken at random; of all, if there are few, or none of those can
+ * go. */
+static holding_id worst_snapshot(struct eviction *eviction, enum part wanted)
+{
+    struct adaptive *adaptive = eviction->state;
+    struct marks *marks = &adaptive->marks;
+    holding_id worst = HOLDING_NONE;
+    double least = 0;
+    uint64_t oldest = 0;
+    uint32_t drawn = marks->live_count > CANDIDATES ? CANDIDATES : 0;
+    for (uint32_t i = 0; i < drawn + marks->live_count; i++) {
+        if (i == drawn && worst != HOLDING_NONE)
+            break;
+        uint32_t at = i < drawn ? (uint32_t)rng_below(&adaptive->rng, marks->live_count) : i - drawn;
+        holding_id holding = victim_of(eviction, marks->live[at], wanted);
+        if (holding == HOLDING_NONE)
+            continue;
+        double here = worth(eviction, marks->live[at], wanted);
+        uint64_t since = marks->items[marks->live[at]].heir_since;
+        if (worst == HOLDING_NONE || here < least || (here == least && since < oldest)) {
+            worst = holding;
+            least = here;
+            oldest = since;
+        }
+    }
+    for (unsigned part = PART_KV; worst != HOLDING_NONE && part <= PART_SNAPSHOT; part++)
+        if (wanted == PART_ANY || wanted == part)
+            adaptive->prices[part] += (least - adaptive->prices[part]) * PRICE_WEIGHT;
+    return worst;
+}
+
+/* KV that no snapshot needs. An entry that says so may be out of date: then it is ranked again. */
+static holding_id unneeded_kv(struct eviction *eviction)
+{
+    for (;;) {
+        holding_id kv = rank_choose(eviction, PART_KV);
+        if (kv == HOLDING_NONE || !is_needed(eviction->cache, kv))
+            return kv;
+        if (((const struct per_holding *)eviction->holdings)[kv].needed)
+            return HOLDING_NONE; /* those that are needed come last */
+        rank_push(eviction, kv);
+    }
+}
+
+static struct victim choose(struct eviction *eviction, enum part wanted)
+{
+    const struct cache *cache = eviction->cache;
+    holding_id victim = HOLDING_NONE;
+    if (cache->kv_is_holding && wanted != PART_SNAPSHOT)
+        victim = unneeded_kv(eviction);
+    if (victim == HOLDING_NONE)
+        victim = worst_snapshot(eviction, wanted);
+    else if (cache->nodes[victim].snapshots)
+        return (struct victim){victim, cache->snapshots[cache->nodes[victim].snapshots - 1].position};
+    return (struct victim){victim, 0};
+}
+
+static int check(const struct eviction *eviction, struct err *err)
+{
+    const struct adaptive *adaptive = eviction->state;
+    if (!heap_is_ordered(&adaptive->kv.kv))
+        return err_set(err, "adaptive: an entry is out of order");
+    return marks_check(&adaptive->marks, err);
 }
 
 const struct eviction_ops eviction_adaptive = {
     .plugin = {.name = "adaptive",
-               .summary = "what is worth least per byte leaves first",
+               .summary = "what is expected to save least work per byte leaves first",
                .params = params,
                .settings_size = sizeof(struct settings),
                .state_size = sizeof(struct adaptive)},
-    .flags = EVICTION_REFUSES,
+    .flags = EVICTION_MAY_REFUSE,
     .holding_size = sizeof(struct per_holding),
-    .init = init, .fini = fini, .begin = begin, .added = added, .used = used, .gone = gone,
-    .choose = choose, .check = check,
+    .init = init,
+    .fini = fini,
+    .begin = begin,
+    .added = added,
+    .used = used,
+    .gone = gone,
+    .choose = choose,
+    .check = check,
 };
+
+/* ---- the adapter: a placement that is one with the eviction of its name ---- */
 
 static void plan(struct placement *placement, const struct placement_view *view,
                  struct positions *positions)
@@ -741,6 +691,7 @@ static void plan(struct placement *placement, const struct placement_view *view,
 }
 
 const struct placement_ops placement_adaptive = {
-    .plugin = {.name = "adaptive", .summary = "generous; the eviction of that name decides"},
+    .plugin = {.name = "adaptive",
+               .summary = "where it is worth its bytes; goes with the eviction of that name"},
     .plan = plan,
 };

@@ -1,136 +1,183 @@
 #include "policies/pair/hazard.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/core/mem.h"
 
-/* Buckets: 0: [0,1), 1: [1,2), 2: [2,3), 3: [3,4), 4: [4,6), 5: [6,8), ... */
-static uint64_t bucket_start(uint32_t bucket)
+/* A class that was seen less than this often at some age, in members that passed through it, is
+ * judged more by what is expected of it than by itself. */
+#define PRIOR_MEMBERS 30
+
+/* How much of what was counted is kept each time the indexes are made. */
+#define KEPT 0.9
+
+/* An age that no member of any class has reached is given this share of a member, with half the
+ * hazard of the age before it: what is never seen to be used is not expected to be. */
+#define UNSEEN_MEMBERS 0.1
+
+static uint64_t span_start(uint32_t span)
 {
-    if (bucket < 2)
-        return bucket;
-    return (2ull + bucket % 2) << (bucket / 2 - 1);
+    return span < 2 ? span : (2ull + span % 2) << (span / 2 - 1);
 }
 
-void hazard_open(struct hazard *hazard, uint32_t classes)
+static double span_length(uint32_t span)
 {
-    hazard->classes = mem_array(classes, sizeof *hazard->classes);
-    hazard->count = classes;
-    hazard->prior = 30;
-    hazard->decay = 0.9;
+    return (double)(span_start(span + 1) - span_start(span));
 }
 
-void hazard_start(struct hazard *hazard, uint32_t group, double start)
+void hazard_open(struct hazard *hazard, uint32_t groups, uint32_t group_size)
 {
-    hazard->start[group] = start;
-    for (uint32_t c = group * hazard->group; c < (group + 1) * hazard->group; c++)
-        for (uint32_t b = 0; b < HAZARD_BUCKETS; b++)
-            hazard->classes[c].index[b] = (float)(start / (double)(bucket_start(b) + 1));
+    hazard->group_count = groups;
+    hazard->group_size = group_size;
+    hazard->classes = mem_array((size_t)groups * group_size, sizeof *hazard->classes);
+    hazard->groups = mem_array(groups, sizeof *hazard->groups);
+    for (uint32_t group = 0; group < groups; group++)
+        hazard_set_start(hazard, group, 1);
 }
 
 void hazard_close(struct hazard *hazard)
 {
     free(hazard->classes);
+    free(hazard->groups);
 }
 
-void hazard_spend(struct hazard *hazard, uint32_t class, uint64_t from, uint64_t to)
+/* Where nothing is known, what is older is less likely to be used: then the least recently used
+ * leaves first. */
+void hazard_set_start(struct hazard *hazard, uint32_t group, double start)
+{
+    struct hazard_group *here = &hazard->groups[group];
+    here->start = start;
+    here->chance = (float)(start < 1 ? start : 1);
+    for (uint32_t span = 0; span < HAZARD_SPANS; span++)
+        here->index[span] = (float)(start / (double)(span_start(span) + 1));
+}
+
+void hazard_spend(struct hazard *hazard, uint32_t class, uint64_t from_age, uint64_t to_age)
 {
     struct hazard_class *here = &hazard->classes[class];
-    here->active = true;
-    for (uint32_t b = hazard_bucket(from); from < to; b++) {
-        uint64_t end = b + 1 < HAZARD_BUCKETS ? bucket_start(b + 1) : UINT64_MAX;
-        if (end > to)
-            end = to;
-        here->time[b] += (double)(end - from);
-        from = end;
+    for (uint32_t span = hazard_span(from_age); from_age < to_age; span++) {
+        uint64_t end = span + 1 < HAZARD_SPANS ? span_start(span + 1) : UINT64_MAX;
+        if (end > to_age)
+            end = to_age;
+        here->time[span] += (double)(end - from_age);
+        from_age = end;
     }
 }
 
 void hazard_use(struct hazard *hazard, uint32_t class, uint64_t age)
 {
-    hazard->classes[class].active = true;
-    hazard->classes[class].uses[hazard_bucket(age)]++;
+    hazard->classes[class].uses[hazard_span(age)]++;
 }
 
-static void make_index(struct hazard *hazard, struct hazard_class *here, const double *rate)
+/* From the last age to the first. A span is merged with what follows it as long as going on pays
+ * more than giving up at its end. Within a span the hazard is taken as constant, and a member
+ * passes it with a chance of 1 / (1 + hazard x length): uses and time then have the ratio of the
+ * hazard, without an exponential. */
+static void make_index(const double *rate, float *index, float *chance)
 {
-    /* From the last bucket to the first: merge while going on pays more. */
-    double chance[HAZARD_BUCKETS], time[HAZARD_BUCKETS], survive[HAZARD_BUCKETS];
-    uint32_t top = 0; /* blocks on a stack */
-    for (uint32_t b = HAZARD_BUCKETS; b-- > 0;) {
-        double length = (double)(bucket_start(b + 1) - bucket_start(b));
-        double pass = 1 / (1 + rate[b] * length);
-        double p = 1 - pass, t = length * pass, s = pass;
-        bool known = b + 1 < HAZARD_BUCKETS && here->time[b + 1] >= hazard->known * (double)(bucket_start(b + 2) - bucket_start(b + 1));
-        while (!hazard->myopic && known && top > 0 && chance[top - 1] * t > p * time[top - 1]) {
-            top--;
-            p += s * chance[top];
-            t += s * time[top];
-            s *= survive[top];
+    double used[HAZARD_SPANS], time[HAZARD_SPANS], passed[HAZARD_SPANS], all_pass = 1;
+    uint32_t merged = 0;
+    for (uint32_t span = HAZARD_SPANS; span-- > 0;) {
+        double length = span_length(span);
+        double pass = 1 / (1 + rate[span] * length);
+        double use = 1 - pass, spent = length * pass, left = pass;
+        all_pass *= pass;
+        while (merged > 0 && used[merged - 1] * spent > use * time[merged - 1]) {
+            merged--;
+            use += left * used[merged];
+            spent += left * time[merged];
+            left *= passed[merged];
         }
-        chance[top] = p;
-        time[top] = t;
-        survive[top++] = s;
-        here->index[b] = (float)(p / t);
+        used[merged] = use;
+        time[merged] = spent;
+        passed[merged++] = left;
+        index[span] = (float)(use / spent);
+    }
+    *chance = (float)(1 - all_pass);
+}
+
+/* The hazards of what was counted, drawn towards those of a wider one. start: uses that it is
+ * given, where the wider one would have 1. */
+static void find_rates(const double *uses, const double *time, const double *wider, double start,
+                       double *rate)
+{
+    double used = start, expected = 1;
+    for (uint32_t span = 0; span < HAZARD_SPANS; span++) {
+        used += uses[span];
+        expected += time[span] * wider[span];
+    }
+    for (uint32_t span = 0; span < HAZARD_SPANS; span++) {
+        double prior = PRIOR_MEMBERS * span_length(span);
+        rate[span] =
+            (uses[span] + prior * wider[span] * (used / expected)) / (time[span] + prior);
     }
 }
 
-static double length_of(uint32_t b)
+static void find_common_rates(const double *uses, const double *time, double *rate)
 {
-    return (double)(bucket_start(b + 1) - bucket_start(b));
+    rate[0] = 0;
+    for (uint32_t span = 1; span < HAZARD_SPANS; span++) {
+        double unseen = UNSEEN_MEMBERS * span_length(span);
+        double guess = span > 1 ? rate[span - 1] / 2 : 1;
+        rate[span] = (uses[span] + unseen * guess) / (time[span] + unseen);
+    }
 }
 
-static void shrink(double prior, double start, double tail, const double *uses, const double *time, const double *base, double *rate)
+struct counts {
+    double uses[HAZARD_SPANS], time[HAZARD_SPANS];
+};
+
+static bool is_seen(const struct hazard_class *class)
 {
-    double used = 0, expected = 0, most = 0;
-    for (uint32_t b = 0; b < HAZARD_BUCKETS; b++) {
-        used += uses[b];
-        expected += time[b] * base[b];
-        if (time[b] > most * length_of(b))
-            most = time[b] / length_of(b);
+    for (uint32_t span = 0; span < HAZARD_SPANS; span++)
+        if (class->time[span] > 0)
+            return true;
+    return false;
+}
+
+static void add_counts(struct counts *sum, const double *uses, const double *time)
+{
+    for (uint32_t span = 0; span < HAZARD_SPANS; span++) {
+        sum->uses[span] += uses[span];
+        sum->time[span] += time[span];
     }
-    prior += most * tail;
-    double times = (used + start) / (expected + 1);
-    for (uint32_t b = 0; b < HAZARD_BUCKETS; b++)
-        rate[b] = (uses[b] + prior * length_of(b) * base[b] * times) / (time[b] + prior * length_of(b));
+}
+
+static void learn_group(struct hazard *hazard, uint32_t group, const struct counts *counts,
+                        const double *common)
+{
+    struct hazard_group *here = &hazard->groups[group];
+    double group_rate[HAZARD_SPANS], rate[HAZARD_SPANS];
+    find_rates(counts->uses, counts->time, common, here->start, group_rate);
+    make_index(group_rate, here->index, &here->chance);
+    for (uint32_t i = 0; i < hazard->group_size; i++) {
+        struct hazard_class *class = &hazard->classes[group * hazard->group_size + i];
+        if (!class->is_known)
+            continue;
+        find_rates(class->uses, class->time, group_rate, 1, rate);
+        make_index(rate, class->index, &class->chance);
+        for (uint32_t span = 0; span < HAZARD_SPANS; span++) {
+            class->uses[span] *= KEPT;
+            class->time[span] *= KEPT;
+        }
+    }
 }
 
 void hazard_learn(struct hazard *hazard)
 {
-    double all_uses[HAZARD_BUCKETS] = {0}, all_time[HAZARD_BUCKETS] = {0}, base[HAZARD_BUCKETS] = {0};
-    for (uint32_t c = 0; c < hazard->count; c++) {
-        struct hazard_class *here = &hazard->classes[c];
-        for (uint32_t b = 0; here->active && b < HAZARD_BUCKETS; b++) {
-            all_uses[b] += here->uses[b];
-            all_time[b] += here->time[b];
-        }
+    struct counts *groups = mem_array(hazard->group_count + 1, sizeof *groups);
+    struct counts *all = &groups[hazard->group_count];
+    for (uint32_t i = 0; i < hazard->group_count * hazard->group_size; i++) {
+        struct hazard_class *class = &hazard->classes[i];
+        class->is_known = class->is_known || is_seen(class);
+        if (class->is_known)
+            add_counts(&groups[i / hazard->group_size], class->uses, class->time);
     }
-    double most = 0;
-    for (uint32_t b = 1; b < HAZARD_BUCKETS; b++)
-        if (all_time[b] > most * length_of(b))
-            most = all_time[b] / length_of(b);
-    for (uint32_t b = 1; b < HAZARD_BUCKETS; b++) {
-        double guess = b > 1 ? base[b - 1] / 2 : 1;
-        double length = length_of(b) * (hazard->guess + most * hazard->tail);
-        base[b] = (all_uses[b] + guess * length) / (all_time[b] + length);
-    }
-    for (uint32_t first = 0; first < hazard->count; first += hazard->group) {
-        double uses[HAZARD_BUCKETS] = {0}, time[HAZARD_BUCKETS] = {0}, group[HAZARD_BUCKETS], rate[HAZARD_BUCKETS];
-        for (uint32_t c = first; c < first + hazard->group; c++)
-            for (uint32_t b = 0; hazard->classes[c].active && b < HAZARD_BUCKETS; b++) {
-                uses[b] += hazard->classes[c].uses[b];
-                time[b] += hazard->classes[c].time[b];
-            }
-        shrink(hazard->prior, hazard->start[first / hazard->group], hazard->tail, uses, time, base, group);
-        for (uint32_t c = first; c < first + hazard->group; c++) {
-            struct hazard_class *here = &hazard->classes[c];
-            shrink(hazard->prior, 1, hazard->tail, here->uses, here->time, hazard->group > 1 ? group : base, rate);
-            for (uint32_t b = 0; b < HAZARD_BUCKETS; b++) {
-                here->uses[b] *= hazard->decay;
-                here->time[b] *= hazard->decay;
-            }
-            make_index(hazard, here, rate);
-        }
-    }
+    for (uint32_t group = 0; group < hazard->group_count; group++)
+        add_counts(all, groups[group].uses, groups[group].time);
+    double common[HAZARD_SPANS];
+    find_common_rates(all->uses, all->time, common);
+    for (uint32_t group = 0; group < hazard->group_count; group++)
+        learn_group(hazard, group, &groups[group], common);
+    free(groups);
 }

@@ -349,7 +349,7 @@ void cache_admit(struct cache *cache, const struct request *request, const struc
                         .count = wanted->count,
                         .pin_node = lookup->hit_node,
                         .pin_position = lookup->hit_tokens};
-    bool refuses = cache->eviction.ops->flags & EVICTION_REFUSES;
+    bool refuses = cache->refuses;
     choose_kv_end(cache, &plan);
     if (plan.kv_end > 0 && (refuses || reduce(cache, &plan)))
         store_plan(cache, &plan, refuses);

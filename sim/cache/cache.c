@@ -42,6 +42,9 @@ int cache_set_eviction(struct cache *cache, const struct eviction_ops *ops, void
                        "eviction '%s' stores before it makes room, which memory '%s' cannot: its "
                        "pages have places",
                        ops->plugin.name, cache->memory.ops->plugin.name);
+    cache->refuses = (ops->flags & EVICTION_REFUSES) ||
+                     ((ops->flags & EVICTION_MAY_REFUSE) &&
+                      !(cache->memory.ops->flags & MEMORY_PLACED));
     return ops->init ? ops->init(&cache->eviction, err) : 0;
 }
 

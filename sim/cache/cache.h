@@ -87,6 +87,7 @@ struct cache {
     const struct workload *workload;
     struct cache_settings settings;
     bool kv_is_holding;
+    bool refuses;     /* what is new is stored first, and chosen from as well (eviction.h) */
     bool tracks_ends; /* policies must know the snapshots at the ends of paths */
     struct cache_node *nodes;
     struct snapshot *snapshots;
