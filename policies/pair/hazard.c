@@ -55,17 +55,34 @@ void hazard_set_start(struct hazard *hazard, uint32_t group, double start)
 void hazard_spend(struct hazard *hazard, uint32_t class, uint64_t from_age, uint64_t to_age)
 {
     struct hazard_class *here = &hazard->classes[class];
-    for (uint32_t span = hazard_span(from_age); from_age < to_age; span++) {
-        uint64_t end = span + 1 < HAZARD_SPANS ? span_start(span + 1) : UINT64_MAX;
-        if (end > to_age)
-            end = to_age;
-        here->time[span] += (double)(end - from_age);
-        from_age = end;
+    here->is_counted = true;
+    uint32_t first = hazard_span(from_age), last = hazard_span(to_age);
+    if (first == last) {
+        here->time[first] += (double)(to_age - from_age);
+        return;
     }
+    here->time[first] += (double)(span_start(first + 1) - from_age);
+    here->time[last] += (double)(to_age - span_start(last));
+    here->passes[first + 1]++;
+    here->passes[last]--;
+}
+
+/* Brings the time up to date. */
+static void settle_time(struct hazard_class *class)
+{
+    int32_t passes = 0;
+    for (uint32_t span = 0; span < HAZARD_SPANS; span++) {
+        passes += class->passes[span];
+        class->passes[span] = 0;
+        class->time[span] += passes * span_length(span);
+    }
+    class->is_counted = false;
+    class->is_known = true;
 }
 
 void hazard_use(struct hazard *hazard, uint32_t class, uint64_t age)
 {
+    hazard->classes[class].is_counted = true;
     hazard->classes[class].uses[hazard_span(age)]++;
 }
 
@@ -127,14 +144,6 @@ struct counts {
     double uses[HAZARD_SPANS], time[HAZARD_SPANS];
 };
 
-static bool is_seen(const struct hazard_class *class)
-{
-    for (uint32_t span = 0; span < HAZARD_SPANS; span++)
-        if (class->time[span] > 0)
-            return true;
-    return false;
-}
-
 static void add_counts(struct counts *sum, const double *uses, const double *time)
 {
     for (uint32_t span = 0; span < HAZARD_SPANS; span++) {
@@ -169,7 +178,8 @@ void hazard_learn(struct hazard *hazard)
     struct counts *all = &groups[hazard->group_count];
     for (uint32_t i = 0; i < hazard->group_count * hazard->group_size; i++) {
         struct hazard_class *class = &hazard->classes[i];
-        class->is_known = class->is_known || is_seen(class);
+        if (class->is_counted)
+            settle_time(class);
         if (class->is_known)
             add_counts(&groups[i / hazard->group_size], class->uses, class->time);
     }

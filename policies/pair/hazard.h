@@ -28,9 +28,12 @@
 
 struct hazard_class {
     double uses[HAZARD_SPANS], time[HAZARD_SPANS];
+    int32_t passes[HAZARD_SPANS]; /* not in `time` yet: how many passed all of a span, less how many
+                                     did of the one before */
     float index[HAZARD_SPANS];
     float chance;  /* that a new member is ever used */
-    bool is_known; /* index and chance are its own */
+    bool is_counted; /* since the indexes were made */
+    bool is_known;   /* index and chance are its own */
 };
 
 struct hazard_group {
@@ -61,13 +64,10 @@ void hazard_learn(struct hazard *hazard);
 /* [0,1) [1,2) [2,3) [3,4) [4,6) [6,8) [8,12) ... : the two top bits of the age. */
 static inline uint32_t hazard_span(uint64_t age)
 {
-    uint32_t span = 0;
     if (age < 2)
         return (uint32_t)age;
-    for (uint32_t step = 32; step > 0; step /= 2) /* the place of the top bit, by halves */
-        if (age >> (span + step))
-            span += step;
-    span = 2 * span + (uint32_t)(age >> (span - 1) & 1);
+    uint32_t top = 63 - (uint32_t)__builtin_clzll(age);
+    uint32_t span = 2 * top + (uint32_t)(age >> (top - 1) & 1);
     return span < HAZARD_SPANS ? span : HAZARD_SPANS - 1;
 }
 

@@ -15,7 +15,7 @@ void marks_open(struct marks *marks, const struct cache *cache)
     *marks = (struct marks){.cache = cache, .oldest = MARK_NONE, .youngest = MARK_NONE};
     marks->of_node = mem_array(cache->workload->node_count, sizeof *marks->of_node);
     marks->items = mem_grow(NULL, &marks->capacity, 1, sizeof *marks->items);
-    marks->items[MARK_ROOT] = (struct mark){.node = NODE_ROOT, .exists = true};
+    marks->items[MARK_ROOT] = (struct mark){.node = NODE_ROOT, .snapshot = 0, .exists = true};
     marks->count = 1;
 }
 
@@ -149,7 +149,7 @@ void marks_bury(struct marks *marks, uint32_t id)
     enter_ghost(marks, id);
 }
 
-uint32_t marks_up(struct marks *marks, uint32_t id)
+uint32_t marks_look_up(struct marks *marks, uint32_t id)
 {
     struct mark *mark = &marks->items[id];
     for (;;) {
@@ -158,7 +158,7 @@ uint32_t marks_up(struct marks *marks, uint32_t id)
             set_up(marks, mark, look_up(marks, mark->node, mark->position));
             return mark->up;
         }
-        if (mark->up == MARK_ROOT || up->snapshot != SNAPSHOT_NONE)
+        if (up->snapshot != SNAPSHOT_NONE)
             return mark->up;
         mark->up_version = up->up_version; /* it went: what was above it is next */
         mark->up = up->up;
@@ -185,7 +185,7 @@ int marks_check(const struct marks *marks, struct err *err)
             snapshot->position != mark->position)
             return err_set(err, "adaptive: mark %u is not where its snapshot is", marks->live[i]);
         if (marks->items[mark->up].version == mark->up_version && mark->up != found &&
-            (mark->up == MARK_ROOT || marks->items[mark->up].snapshot != SNAPSHOT_NONE))
+            marks->items[mark->up].snapshot != SNAPSHOT_NONE)
             return err_set(err, "adaptive: mark %u does not see %u above it", marks->live[i],
                            found);
     }

@@ -74,7 +74,14 @@ uint32_t marks_surplus(const struct marks *marks);
 void marks_forget(struct marks *marks, uint32_t ghost);
 
 /* The next shallower live mark on the path of a live one, or MARK_ROOT. */
-uint32_t marks_up(struct marks *marks, uint32_t id);
+uint32_t marks_look_up(struct marks *marks, uint32_t id);
+static inline uint32_t marks_up(struct marks *marks, uint32_t id)
+{
+    const struct mark *mark = &marks->items[id], *up = &marks->items[mark->up];
+    return up->version == mark->up_version && up->snapshot != SNAPSHOT_NONE
+               ? mark->up
+               : marks_look_up(marks, id);
+}
 
 /* O(n) self-audit. */
 int marks_check(const struct marks *marks, struct err *err) MUST_CHECK;
