@@ -94,7 +94,8 @@ static const struct param params[] = {
 struct offer {
     uint32_t position; /* where the snapshot can be taken */
     uint32_t asked;    /* before flooring to the grain */
-    uint32_t mark;
+    uint32_t mark;     /* or MARK_NONE: there is none yet */
+    node_id node;
     uint8_t kind, detail;
 };
 
@@ -135,9 +136,14 @@ static uint32_t group_of(enum kind kind, enum status status)
     return (uint32_t)kind * STATUSES + (uint32_t)status;
 }
 
+static uint16_t class_of(enum kind kind, enum status status, uint32_t detail)
+{
+    return (uint16_t)(group_of(kind, status) * DETAILS + detail);
+}
+
 static void set_class(struct mark *mark)
 {
-    mark->class = (uint16_t)(group_of(mark->kind, mark->status) * DETAILS + mark->detail);
+    mark->class = class_of(mark->kind, mark->status, mark->detail);
 }
 
 /* ---- what happens to marks ---- */
@@ -185,13 +191,9 @@ static void forget_surplus(struct adaptive *adaptive)
     }
 }
 
-/* The mark at a place that the request offers; a new one if there is none. */
-static uint32_t take_mark(struct adaptive *adaptive, node_id node, const struct offer *offer)
+static uint32_t add_mark(struct adaptive *adaptive, node_id node, const struct offer *offer)
 {
-    uint32_t id = marks_find(&adaptive->marks, node, offer->position);
-    if (id != MARK_NONE)
-        return id;
-    id = marks_add(&adaptive->marks, node, offer->position);
+    uint32_t id = marks_add(&adaptive->marks, node, offer->position);
     struct mark *mark = &adaptive->marks.items[id];
     mark->kind = offer->kind;
     mark->status = FRESH;
@@ -407,7 +409,7 @@ static void collect_offers(struct eviction *eviction, const struct placement_vie
     offer_missed(adaptive, view, positions);
 }
 
-static void mark_offers(struct adaptive *adaptive, const struct workload *workload)
+static void find_offers(struct adaptive *adaptive, const struct workload *workload)
 {
     const struct node *nodes = workload->nodes;
     node_id node = adaptive->request->reply_node;
@@ -415,29 +417,33 @@ static void mark_offers(struct adaptive *adaptive, const struct workload *worklo
         struct offer *offer = &adaptive->offers[i];
         while (nodes[nodes[node].parent].end >= offer->position)
             node = nodes[node].parent;
-        offer->mark = take_mark(adaptive, node, offer);
+        offer->node = node;
+        offer->mark = marks_find(&adaptive->marks, node, offer->position);
     }
 }
 
 /* Whether a snapshot at an offer, with the next shallower one at q, is worth its bytes. */
 static bool is_worth(const struct eviction *eviction, const struct offer *offer, uint32_t q,
-                     bool is_deepest, uint32_t match_tokens)
+                     bool is_deepest)
 {
     const struct adaptive *adaptive = eviction->state;
     const struct settings *settings = eviction->settings;
     const struct memory *memory = &eviction->cache->memory;
-    const struct mark *mark = &adaptive->marks.items[offer->mark];
-    uint32_t saved = offer->position - q;
-    if (hazard_chance(&adaptive->hazard, mark->class) * saved < (double)settings->snapshot_cost)
+    uint32_t saved = offer->position - q, class = class_of(offer->kind, FRESH, offer->detail);
+    uint64_t age = 0;
+    if (offer->mark != MARK_NONE) {
+        class = adaptive->marks.items[offer->mark].class;
+        age = adaptive->now - adaptive->marks.items[offer->mark].since;
+    }
+    if (hazard_chance(&adaptive->hazard, class) * saved < (double)settings->snapshot_cost)
         return false;
     if (is_deepest && eviction->cache->refuses)
         return true;
     double cost = adaptive->prices[PART_SNAPSHOT] * (double)memory->snapshot_bytes;
-    if (is_deepest && offer->position > match_tokens)
-        cost += adaptive->prices[PART_KV] * (double)(offer->position - match_tokens) *
+    if (is_deepest && offer->position > adaptive->match_tokens)
+        cost += adaptive->prices[PART_KV] * (double)(offer->position - adaptive->match_tokens) *
                 (double)memory->kv_bytes_per_token;
-    double index = hazard_index(&adaptive->hazard, mark->class, adaptive->now - mark->since);
-    return index * saved >= cost;
+    return hazard_index(&adaptive->hazard, class, age) * saved >= cost;
 }
 
 void adaptive_plan(struct eviction *eviction, const struct placement_view *view,
@@ -447,11 +453,14 @@ void adaptive_plan(struct eviction *eviction, const struct placement_view *view,
     adaptive->is_looked_up = true;
     adaptive->match_tokens = view->match_tokens;
     collect_offers(eviction, view, positions);
-    mark_offers(adaptive, view->workload);
+    find_offers(adaptive, view->workload);
     uint32_t q = view->hit_tokens;
     for (uint32_t i = 0; i < adaptive->offer_count; i++) {
         const struct offer *offer = &adaptive->offers[i];
-        if (!is_worth(eviction, offer, q, i + 1 == adaptive->offer_count, view->match_tokens))
+        bool is_taken = is_worth(eviction, offer, q, i + 1 == adaptive->offer_count);
+        if (offer->mark == MARK_NONE)
+            add_mark(adaptive, offer->node, offer);
+        if (!is_taken)
             continue;
         q = offer->position;
         if (offer->kind == PROMPT_END || offer->kind == REPLY_END)
@@ -517,12 +526,15 @@ static uint32_t mark_of_new(struct eviction *eviction, const struct snapshot *sn
 {
     struct adaptive *adaptive = eviction->state;
     const struct node *nodes = eviction->cache->workload->nodes;
+    uint32_t id = marks_find(&adaptive->marks, snapshot->node, snapshot->position);
+    if (id != MARK_NONE)
+        return id;
     struct offer offer = {.position = snapshot->position, .kind = RUNG};
     if (snapshot->asked == nodes[adaptive->request->reply_node].end)
         offer.kind = REPLY_END;
     else if (snapshot->asked == nodes[adaptive->request->prompt_node].end)
         offer.kind = PROMPT_END;
-    return take_mark(adaptive, snapshot->node, &offer);
+    return add_mark(adaptive, snapshot->node, &offer);
 }
 
 static void added(struct eviction *eviction, holding_id holding, uint32_t from)
