@@ -67,7 +67,7 @@ enum status { FRESH, PASSED, LEFT };
 
 /* Rungs: at the last multiples of 64, 256, 1024 ... tokens before the end of the prompt, and at all
  * multiples of the largest. Powers of 2 save the same to 0.2 % and are twice as many. */
-#define RUNG_FIRST 64
+#define RUNG_FIRST 256
 #define RUNG_RATIO 4
 #define RUNG_LAST 65536
 
