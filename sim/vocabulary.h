@@ -9,13 +9,8 @@
 
 #define RESULT_SCHEMA 1 /* of a result's layout; raised when a key changes its meaning */
 
-/* The settings of a run come in tables, each for a struct at some offset in struct config. */
-struct config_table {
-    const char *heading;
-    const struct param *params;
-    size_t offset;
-};
-extern const struct config_table config_tables[]; /* ends with params NULL */
+/* The settings of a run; offsets are those in struct config. */
+extern const struct param_table config_tables[];
 
 /* A counter of `result`, for tables, CSV and comparisons. */
 struct result_field {

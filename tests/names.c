@@ -51,7 +51,9 @@ bool names_add_value(struct names *names, const struct plugin *plugin, const str
         if (more)
             text_printf(&text, "%g%s", numbers[i], param->type == PARAM_BYTES ? "B" : "");
         break;
+    case PARAM_LENGTH:
     case PARAM_TEXT:
+    case PARAM_WORDS:
         more = false;
         break;
     }

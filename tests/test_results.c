@@ -275,34 +275,6 @@ START_TEST(where)
 }
 END_TEST
 
-START_TEST(words_are_taken)
-{
-    char *words[] = {(char[]){"table"},
-                     (char[]){"--where"},
-                     (char[]){"a=1"},
-                     (char[]){"x"},
-                     (char[]){"--where=b=2"},
-                     (char[]){"--best"},
-                     NULL};
-    struct words taken = {0};
-    struct err err = {""};
-    int count = 6;
-    ck_assert_int_eq(words_take(&taken, "--where", &count, words, &err), 0);
-    ck_assert_int_eq(count, 3);
-    ck_assert_str_eq(words[1], "x");
-    ck_assert_str_eq(words[2], "--best");
-    ck_assert_uint_eq(taken.count, 2);
-    ck_assert_str_eq(taken.items[0], "a=1");
-    ck_assert_str_eq(taken.items[1], "b=2");
-    words_close(&taken);
-    char *last[] = {(char[]){"table"}, (char[]){"--where"}, NULL};
-    count = 2;
-    ck_assert_int_eq(words_take(&taken, "--where", &count, last, &err), -1);
-    ck_assert_str_eq(err.text, "--where needs a value");
-    words_close(&taken);
-}
-END_TEST
-
 /* ---- what varies, tables ---- */
 
 static void check_varying(const char *text, const char *expected)
@@ -516,7 +488,6 @@ int main(void)
     tcase_add_test(tcase, keys);
     SUITE_LOOP(tcase, unknown_keys, wrong_keys);
     SUITE_LOOP(tcase, where, conditions);
-    tcase_add_test(tcase, words_are_taken);
     tcase_add_test(tcase, varying);
     tcase_add_test(tcase, axis_of_many);
     tcase_add_test(tcase, pivot_chooses);

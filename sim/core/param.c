@@ -20,17 +20,35 @@ static const void *const_field_of(const struct param *entry, const void *setting
     return (const char *)settings + entry->offset;
 }
 
+static size_t size_of(const struct param *entry)
+{
+    switch (entry->type) {
+    case PARAM_U64:
+    case PARAM_BYTES:
+    case PARAM_DURATION:
+        return sizeof(uint64_t);
+    case PARAM_DOUBLE:
+    case PARAM_LENGTH:
+        return sizeof(double);
+    case PARAM_BOOL:
+        return sizeof(bool);
+    case PARAM_CHOICE:
+        return sizeof(unsigned);
+    case PARAM_TEXT:
+        return sizeof(char *);
+    case PARAM_WORDS:
+        return sizeof(struct words);
+    }
+    return 0;
+}
+
 void param_defaults(const struct param *table, void *settings)
 {
     for (const struct param *entry = table; entry && entry->name; entry++) {
-        if (entry->default_text == NULL) {
-            assert(entry->type == PARAM_TEXT);
-            *(char **)field_of(entry, settings) = NULL;
+        memset(field_of(entry, settings), 0, size_of(entry));
+        if (entry->default_text == NULL)
             continue;
-        }
         struct err err;
-        if (entry->type == PARAM_TEXT)
-            *(char **)field_of(entry, settings) = NULL;
         int failed = param_set(entry, settings, entry->default_text, &err);
         assert(!failed && "a default must be in its own range");
         (void)failed;
@@ -40,11 +58,10 @@ void param_defaults(const struct param *table, void *settings)
 void param_free(const struct param *table, void *settings)
 {
     for (const struct param *entry = table; entry && entry->name; entry++) {
-        if (entry->type != PARAM_TEXT)
+        if (entry->type != PARAM_TEXT && entry->type != PARAM_WORDS)
             continue;
-        char **text = field_of(entry, settings);
-        free(*text);
-        *text = NULL;
+        free(*(void **)field_of(entry, settings)); /* the text, or the list */
+        memset(field_of(entry, settings), 0, size_of(entry));
     }
 }
 
@@ -106,11 +123,34 @@ static int set_choice(const struct param *entry, unsigned *field, const char *te
             text_close(&known);
             return 0;
         }
-        text_printf(&known, "%s%s", i ? ", " : "", entry->choice[i]);
+        text_printf(&known, "%s%s",
+                    i == 0                 ? ""
+                    : entry->choice[i + 1] ? ", "
+                                           : " or ",
+                    entry->choice[i]);
     }
-    err_set(err, "%s: one of %s was expected, found '%s'", entry->name, known.data, text);
+    err_set(err, "%s: %s was expected, found '%s'", entry->name, known.data, text);
     text_close(&known);
     return -1;
+}
+
+static void words_add(struct words *words, const char *word)
+{
+    words->items = mem_grow(words->items, &words->capacity, words->count + 1, sizeof *words->items);
+    words->items[words->count++] = word;
+}
+
+static int set_length(const struct param *entry, double *field, const char *text, struct err *err)
+{
+    double value = 0;
+    struct err ignored;
+    if (units_parse_length(text, &value, &ignored) != 0 || value < entry->min || value > entry->max)
+        return err_set(err,
+                       "%s: a length was expected, as in 5.5, 3.4in or 86mm, from %g to %g inches, "
+                       "found '%s'",
+                       entry->name, entry->min, entry->max, text);
+    *field = value;
+    return 0;
 }
 
 int param_set(const struct param *entry, void *settings, const char *text, struct err *err)
@@ -134,9 +174,14 @@ int param_set(const struct param *entry, void *settings, const char *text, struc
         if (units_parse_duration(text, field, &reason) != 0)
             return err_set(err, "%s: %.900s", entry->name, reason.text);
         return 0;
+    case PARAM_LENGTH:
+        return set_length(entry, field, text, err);
     case PARAM_TEXT:
         free(*(char **)field);
         *(char **)field = mem_strdup(text);
+        return 0;
+    case PARAM_WORDS:
+        words_add(field, text);
         return 0;
     }
     return err_set(err, "%s: unknown parameter type", entry->name);
@@ -244,8 +289,16 @@ void param_print_value(const struct param *entry, const void *settings, struct t
     case PARAM_DURATION:
         text_printf(out, "%" PRIu64 "ns", *(const uint64_t *)field);
         break;
+    case PARAM_LENGTH:
+        print_double(*(const double *)field, out);
+        text_printf(out, "in");
+        break;
     case PARAM_TEXT:
         text_printf(out, "%s", *(char *const *)field ? *(char *const *)field : "");
+        break;
+    case PARAM_WORDS:
+        for (size_t i = 0; i < ((const struct words *)field)->count; i++)
+            text_printf(out, "%s%s", i ? "," : "", ((const struct words *)field)->items[i]);
         break;
     }
 }
@@ -258,4 +311,17 @@ void param_print_list(const char *name, const struct param *table, const void *s
         text_printf(out, "%c%s=", entry == table ? ':' : ',', entry->name);
         param_print_value(entry, settings, out);
     }
+}
+
+void param_print_metavar(const struct param *entry, struct text *out)
+{
+    static const char *const usual[] = {
+        [PARAM_U64] = "N",    [PARAM_BYTES] = "SIZE",    [PARAM_DURATION] = "TIME",
+        [PARAM_DOUBLE] = "N", [PARAM_LENGTH] = "LENGTH", [PARAM_BOOL] = "",
+        [PARAM_CHOICE] = "",  [PARAM_TEXT] = "TEXT",     [PARAM_WORDS] = "TEXT",
+    };
+    for (size_t i = 0; entry->type == PARAM_CHOICE && entry->choice[i]; i++)
+        text_printf(out, "%s%s", i ? "|" : "", entry->choice[i]);
+    if (entry->type != PARAM_CHOICE)
+        text_printf(out, "%s", entry->metavar ? entry->metavar : usual[entry->type]);
 }

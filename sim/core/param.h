@@ -27,17 +27,25 @@ enum param_type {
     PARAM_BYTES,    /* uint64_t, a size with unit or "unlimited" */
     PARAM_DURATION, /* uint64_t nanoseconds, a time with unit */
     PARAM_DOUBLE,   /* double, min..max */
+    PARAM_LENGTH,   /* double, inches, min..max: a length with unit */
     PARAM_BOOL,     /* bool: 0/1, no/yes, false/true */
     PARAM_CHOICE,   /* unsigned: index into the choices */
-    PARAM_TEXT      /* char *: owned by the struct, freed by param_free; NULL if no default */
+    PARAM_TEXT,     /* char *: owned by the struct, freed by param_free; NULL if no default */
+    PARAM_WORDS     /* struct words: each value that is given is one more */
+};
+
+/* The texts are borrowed, as from argv; the list is freed by param_free. */
+struct words {
+    const char **items;
+    size_t count, capacity;
 };
 
 struct param {
     const char *name; /* NULL ends a table */
     enum param_type type;
     size_t offset;             /* of the field in the struct of settings */
-    const char *default_text;  /* run through the same parser as what users type */
-    double min, max;           /* for PARAM_U64 and PARAM_DOUBLE */
+    const char *default_text;  /* run through the same parser as what users type; or NULL: zero */
+    double min, max;           /* for PARAM_U64, PARAM_DOUBLE and PARAM_LENGTH */
     const char *const *choice; /* for PARAM_CHOICE, NULL-ended */
     const char *metavar;       /* what --help shows for the value, as in "--capacity SIZE" */
     const char *help;
@@ -56,10 +64,18 @@ struct param {
         NULL, PARAM_U64, 0, NULL, 0, 0, NULL, NULL, NULL                                           \
     }
 
+/* A table with a heading, for a struct that lies at some offset in a larger one. Lists of them end
+ * with params NULL. */
+struct param_table {
+    const char *heading; /* or NULL */
+    const struct param *params;
+    size_t offset;
+};
+
 /* Sets every field to its default. table may be NULL (no settings). */
 void param_defaults(const struct param *table, void *settings);
 
-/* Frees what PARAM_TEXT fields own. */
+/* Frees what PARAM_TEXT and PARAM_WORDS fields own. */
 void param_free(const struct param *table, void *settings);
 
 /* The entry of that name, or NULL. '-' and '_' are the same in names. */
@@ -81,6 +97,10 @@ void param_print_value(const struct param *entry, const void *settings, struct t
 /* Appends "name:key=value,..." with every parameter, defaults included; "name" if there is none. */
 void param_print_list(const char *name, const struct param *table, const void *settings,
                       struct text *out);
+
+/* Appends what stands for a value in help: its choices ("keep|drop"), its metavar, or what its type
+ * says; nothing for a switch. */
+void param_print_metavar(const struct param *entry, struct text *out);
 
 /* Appends " (did you mean 'x'?)" if a name of the table is near to wrong. */
 void param_suggest(const struct param *table, const char *wrong, struct text *out);

@@ -120,6 +120,21 @@ int units_parse_double(const char *text, double *value, struct err *err)
     return 0;
 }
 
+int units_parse_length(const char *text, double *inches, struct err *err)
+{
+    static const struct unit units[] = {{"", 1},          {"in", 1},        {"cm", 1 / 2.54},
+                                        {"mm", 1 / 25.4}, {"pt", 1 / 72.0}, {NULL, 0}};
+    size_t digits = plain_number_length(text);
+    for (const struct unit *unit = units; digits > 0 && unit->name; unit++) {
+        if (strcmp(text + digits, unit->name) == 0) {
+            *inches = strtod(text, NULL) * unit->factor;
+            return 0;
+        }
+    }
+    return err_set(err, "'%s' is not a length: a number was expected, such as 5.5, 3.4in or 86mm",
+                   text);
+}
+
 const char *units_bytes(uint64_t bytes, char out[UNITS_TEXT])
 {
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -20,6 +20,9 @@ int units_parse_bytes(const char *text, uint64_t *bytes, struct err *err) MUST_C
 /* Nanoseconds: "250us", "1.5s", "10ms", "3min", "2h"; a bare number is seconds. */
 int units_parse_duration(const char *text, uint64_t *ns, struct err *err) MUST_CHECK;
 
+/* Inches: "3.4in", "8.5cm", "86mm", "245pt"; a bare number is inches. */
+int units_parse_length(const char *text, double *inches, struct err *err) MUST_CHECK;
+
 int units_parse_u64(const char *text, uint64_t *value, struct err *err) MUST_CHECK;
 int units_parse_double(const char *text, double *value, struct err *err) MUST_CHECK;
 

@@ -68,19 +68,19 @@ static const struct param load_params[] = {
     PARAM_END,
 };
 
-const struct config_table config_tables[] = {
+const struct param_table config_tables[] = {
     {"Cache", cache_params, 0},
     {"Sharding", sharding_params, offsetof(struct config, sharding)},
     {"Load", load_params, 0},
     {NULL, NULL, 0},
 };
 
-void *config_base(struct config *config, const struct config_table *table)
+void *config_base(struct config *config, const struct param_table *table)
 {
     return (char *)config + table->offset;
 }
 
-const void *config_const_base(const struct config *config, const struct config_table *table)
+const void *config_const_base(const struct config *config, const struct param_table *table)
 {
     return (const char *)config + table->offset;
 }
@@ -88,20 +88,20 @@ const void *config_const_base(const struct config *config, const struct config_t
 void config_open(struct config *config)
 {
     *config = (struct config){0};
-    for (const struct config_table *table = config_tables; table->params; table++)
+    for (const struct param_table *table = config_tables; table->params; table++)
         param_defaults(table->params, config_base(config, table));
 }
 
 void config_close(struct config *config)
 {
-    for (const struct config_table *table = config_tables; table->params; table++)
+    for (const struct param_table *table = config_tables; table->params; table++)
         param_free(table->params, config_base(config, table));
 }
 
 void config_copy(struct config *to, const struct config *from)
 {
     *to = *from;
-    for (const struct config_table *table = config_tables; table->params; table++) {
+    for (const struct param_table *table = config_tables; table->params; table++) {
         for (const struct param *entry = table->params; entry->name; entry++) {
             if (entry->type != PARAM_TEXT)
                 continue;
@@ -114,7 +114,7 @@ void config_copy(struct config *to, const struct config *from)
 static const char *setting_name(const void *unused, size_t index)
 {
     (void)unused;
-    for (const struct config_table *table = config_tables; table->params; table++)
+    for (const struct param_table *table = config_tables; table->params; table++)
         for (const struct param *entry = table->params; entry->name; entry++)
             if (index-- == 0)
                 return entry->name;
@@ -131,7 +131,7 @@ static int unknown(const char *name, struct err *err)
 
 int config_check_name(const char *name, const struct param **found, struct err *err)
 {
-    for (const struct config_table *table = config_tables; table->params; table++)
+    for (const struct param_table *table = config_tables; table->params; table++)
         if ((*found = param_find(table->params, name)) != NULL)
             return 0;
     return unknown(name, err);
@@ -139,7 +139,7 @@ int config_check_name(const char *name, const struct param **found, struct err *
 
 int config_set(struct config *config, const char *name, const char *value, struct err *err)
 {
-    for (const struct config_table *table = config_tables; table->params; table++) {
+    for (const struct param_table *table = config_tables; table->params; table++) {
         const struct param *entry = param_find(table->params, name);
         if (entry)
             return param_set(entry, config_base(config, table), value, err);
@@ -213,7 +213,7 @@ void config_print_changed(const struct config *config, const char *always, const
 {
     struct config defaults;
     config_open(&defaults);
-    for (const struct config_table *table = config_tables; table->params; table++) {
+    for (const struct param_table *table = config_tables; table->params; table++) {
         for (const struct param *entry = table->params; entry->name; entry++) {
             struct text mine = {0}, usual = {0};
             param_print_value(entry, config_const_base(config, table), &mine);
@@ -235,7 +235,7 @@ void config_write_table(const struct param *table, const void *settings, struct 
 
 void config_write(const struct config *config, struct json *parent)
 {
-    for (const struct config_table *table = config_tables; table->params; table++)
+    for (const struct param_table *table = config_tables; table->params; table++)
         config_write_table(table->params, config_const_base(config, table), parent);
 }
 

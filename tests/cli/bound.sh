@@ -32,5 +32,5 @@ grep -q 'The setting reaches 0.0 to 0.0 %' table || fail "$(cat table)"
 digest() { sed -n 's/.*"digest":.*"\(0x[0-9a-f]*\)".*/\1/p' "$1"; }
 [ -n "$(digest one.json)" ] || fail "no digest"
 [ "$(digest one.json)" = "$(digest again.json)" ] || fail "another digest"
-fails 2 "--steps: a number from 1 to 1000000 was expected, found '0'" bound --steps 0
-fails 2 "did you mean '--steps'?" bound --step 5
+fails 2 "--steps: a whole number from 1 to 1000000 was expected, found '0'" bound --steps 0
+fails 2 "did you mean 'steps'?" bound --step 5

@@ -20,9 +20,9 @@ fails 2 "calib diff: two calibrations were expected" calib diff h200
 fails 2 "there is no calibration 'h300' (did you mean 'h200'?)" calib show h300
 fails 2 "on a machine with that GPU, make probe && build/probe --output" calib show b300-measured
 fails 1 "results/calibration/b300.json, then build again" cost --calib b300-measured
-fails 2 "unknown option '--pionts' (did you mean '--points'?)" calib show h200 --pionts
+fails 2 "unknown option '--pionts' (did you mean 'points'?)" calib show h200 --pionts
 fails 2 "--format: table or json was expected, found 'csv'" calib show h200 --format csv
-fails 2 "-o: only calib fit writes a file" calib show h200 -o x.json
+fails 2 "unknown option '-o': calib fit takes it, show does not" calib show h200 -o x.json
 fails 1 "open './missing.json'" calib show ./missing.json
 fails 2 "unknown option '--tokns' (did you mean 'tokens'?)" cost --tokns 5
 fails 2 "--tokens: a whole number from 1" cost --tokens 0

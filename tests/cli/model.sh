@@ -33,7 +33,7 @@ shows "(3 - 1) x 2048/2 x 2 B = 4,096 B" lfm2-1.2b --tp 2
 
 fails 2 "fp8-scaled is a layout for MLA, the model has swa layers" \
     model show gpt-oss-20b --kv-dtype fp8-scaled
-fails 2 "one of bf16, fp8, fp8-scaled, int4, q8_0, q4_0 was expected" model show kimi-k3 --kv-dtype int3
+fails 2 "bf16, fp8, fp8-scaled, int4, q8_0 or q4_0 was expected" model show kimi-k3 --kv-dtype int3
 fails 2 "pp: at most 93 was expected" model show kimi-k3 --pp 94
 
 # A config.json, by any path; one of another family says what to do.

@@ -29,7 +29,7 @@ capacity 64B 64B
 capacity 17179869185 17179869185B
 capacity 1000000000000B 976562500KiB
 capacity unlimited unlimited
-fails 2 "--orphans: one of drop, keep, keep-for-fork was expected, found 'maybe'" run --orphans maybe
+fails 2 "--orphans: drop, keep or keep-for-fork was expected, found 'maybe'" run --orphans maybe
 fails 2 "one argument too many" run a b
 fails 2 "unknown option '--to' (did you mean 'tokens'?)" cost --to=5
 fails 2 "did you mean 'snapshot-dtype'?" model show kimi-k3 --snapshot-dtyp bf16
@@ -91,11 +91,41 @@ printf '{"seed": [1, 2],\n"seed": 3}' >sweep.json
 fails 1 "sweep.json:2: key 'seed' appears twice" sweep sweep.json
 printf '[{"seed": 1}, 2]' >config.json
 fails 1 "config.json:1: an object of settings was expected" run --config config.json
-for command in "" run sweep merge list model trace; do
+commands=0 options=0
+for command in "" $("$SNAPSIM" --help | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p'); do
     # shellcheck disable=SC2086 # none or one word
     "$SNAPSIM" $command --help >stdout 2>stderr
-    [ ! -s stderr ] && grep -q example stdout
+    if [ -s stderr ] || ! grep -q '^examples*:' stdout; then fail "snapsim $command --help: $(cat stderr)"; fi
+    awk 'length($0) > 80 { exit 1 }' stdout || fail "snapsim $command --help: a line of more than 80 columns"
+    [ -n "$command" ] || continue
+    commands=$((commands + 1))
+    # every option that the manual tells of is in the help, and is an option: it lacks only a value
+    "$SNAPSIM" man-part command "$command" >page
+    if grep -q 'Sx SETTINGS' page; then "$SNAPSIM" man-part options >>page; fi
+    sed -n 's/\\-/-/g; s/^\.It .*Fl -\([^ ]*\).*/\1/p' page >in-page
+    while read -r option; do
+        options=$((options + 1))
+        grep -q -- "^  \(-., \)*--$option\( \|$\)" stdout || fail "snapsim $command --help: no --$option"
+    done <in-page
+    # and the other way round
+    sed -n 's/^  \(-., \)*--\([a-z-]*\).*/\2/p' stdout | sort -u >in-help
+    sort -u in-page | cmp -s - in-help || fail "snapsim $command: --help and manual differ"
 done
+# more than the settings of a run, 20 or so, in the four commands that take them
+if [ "$commands" -lt 15 ] || [ "$options" -lt 120 ]; then fail "$commands commands, $options options"; fi
+# forms of options, and what is said where they go wrong
+fails 2 "list: placements, evictions, memories, models or formats was expected, found nothing" list
+fails 2 "(did you mean 'placements'?)" list placement
+fails 2 "one argument too many: 'x'" list models x
+fails 2 "trace: info, check, convert or generate was expected, found 'inof' (did you mean 'info'?)" trace inof
+fails 2 "trace convert: one trace and -o FILE were expected" trace convert a.jsonl
+fails 2 "trace generate: -o FILE was expected" trace generate
+fails 2 "unknown option '-o': trace convert takes it, info does not" trace info a -o b
+fails 2 "--threads: a whole number from 1 to 1024 was expected, found '0'" sweep x.json -j0
+fails 2 "--aggregate: none, mean, min or max was expected, found 'sum'" table x --aggregate sum
+fails 2 "--font-size: a number from 3 to 72 was expected, found '2'" plot misses x -o x.png --font-size 2
+fails 2 "--best: yes or no was expected, found 'x'" table x --best=x
+fails 2 "--where needs a value" table x --where
 "$SNAPSIM" --version | grep -q '^snapsim '
 # what cannot be written is a failure, be it a list, help or the version
 if [ -w /dev/full ]; then

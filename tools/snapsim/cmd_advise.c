@@ -11,7 +11,23 @@
 
 #define SEEDS 3 /* arrivals, or a generated load, drawn anew to see whether a gain is luck */
 #define FINALISTS_MAX 20
-#define TRIES_DEFAULT "300"
+
+struct advise_options {
+    struct config config;
+    uint64_t threads, tries, show;
+    unsigned format;
+    char *trace_format;
+};
+
+static const struct param advise_params[] = {
+    OPTION_THREADS(struct advise_options),
+    PARAM(struct advise_options, tries, PARAM_U64, "300", 1, 1000000, "settings to try at most"),
+    PARAM(struct advise_options, show, PARAM_U64, "5", 1, FINALISTS_MAX,
+          "how many of the best to print"),
+    OPTION_FORMAT(struct advise_options, options_table_or_json),
+    OPTION_TRACE_FORMAT(struct advise_options),
+    PARAM_END,
+};
 
 /* A finalist: its gain over the user's setting with each seed and on each half, in points. */
 struct finalist {
@@ -271,24 +287,25 @@ static int judge_all(struct finalist *finalists, size_t count, const struct advi
     return 0;
 }
 
-static int advise_and_print(const struct subject *subject, bool as_json, size_t threads,
-                            size_t most, size_t show)
+static int advise_and_print(const struct subject *subject, const struct advise_options *options)
 {
     struct err err;
     struct seeds seeds = {0};
     struct finalist best[FINALISTS_MAX];
     struct text out = {0};
-    struct advise advise = {
-        .load = &seeds.loads[0], .models = subject->models, .threads = threads, .most = most};
+    struct advise advise = {.load = &seeds.loads[0],
+                            .models = subject->models,
+                            .threads = options->threads,
+                            .most = options->tries};
     int status = EXIT_FAILED;
     bool failed = true; /* and err says why */
     if (open_seeds(&seeds, subject, &err) != 0 ||
         advise_search(&advise, subject->config, &err) != 0)
         goto out;
-    size_t count = choose_finalists(&advise, best, show);
+    size_t count = choose_finalists(&advise, best, options->show);
     if (judge_all(best, count, &advise, &seeds, &err) != 0)
         goto out;
-    if (as_json)
+    if (options->format == PRINT_JSON)
         print_json(&advise, best, count, &seeds, subject, &out);
     else
         print_table(&advise, best, count, &seeds, subject, &out);
@@ -303,57 +320,29 @@ out:
     return status;
 }
 
-static void help(const struct flag *flags)
+static int advise(const struct call *call)
 {
-    fputs(
-        "usage: snapsim advise [TRACE] [options]\n\n"
-        "Searches placements, evictions and the treatment of orphans for the most hits on a load,\n"
-        "starting from the setting that you have (the options of snapsim run), and says what the\n"
-        "best few win over it, with other seeds for the arrivals and in each half of the load.\n\n",
-        stdout);
-    options_print_flags(flags, stdout);
-    options_print_settings(stdout);
-    fputs(
-        "\nexample:\n  snapsim advise v8.jsonl.zst --model kimi-k3 --tp 8 --capacity 64GiB -j 2\n",
-        stdout);
-}
-
-int cmd_advise(int argc, char **argv)
-{
-    const char *trace = NULL, *format = "table", *trace_format = NULL;
-    const char *threads = "1", *most = TRIES_DEFAULT, *show = "5";
-    const struct flag table[] = {
-        {"-j", "N", "threads [1]", &threads, NULL},
-        {"--tries", "N", "settings to try at most [300]", &most, NULL},
-        {"--show", "N", "how many of the best to print [5]", &show, NULL},
-        {"--format", "table|json", "how to print the advice", &format, NULL},
-        {"--trace-format", "F", "the trace's format; by its content if not given", &trace_format,
-         NULL},
-        {NULL, NULL, NULL, NULL, NULL}};
-    struct config config;
+    const struct advise_options *options = call->settings;
     struct models models = {0};
-    config_open(&config);
-    struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
     struct err err;
-    uint64_t counts[3] = {0};
-    bool as_json = false;
-    int status = EXIT_GOOD;
-    if (options_parse(&options, argc, argv, &err) != 0)
-        status = say(EXIT_USAGE, "%s", err.text);
-    else if (options.help)
-        help(table);
-    else if (options_parse_count(threads, "-j", 1024, &counts[0], &err) != 0 ||
-             options_parse_count(most, "--tries", 1000000, &counts[1], &err) != 0 ||
-             options_parse_count(show, "--show", FINALISTS_MAX, &counts[2], &err) != 0 ||
-             options_parse_json(format, &as_json, &err) != 0 ||
-             setup_check(&config, &snapsim_plugins, &models, &err) != 0)
-        status = say(EXIT_USAGE, "%s", err.text);
-    else {
-        const struct subject subject = {trace, trace_format, &config, &models};
-        status = advise_and_print(&subject, as_json, (size_t)counts[0], (size_t)counts[1],
-                                  (size_t)counts[2]);
-    }
+    const struct subject subject = {call->words[0], options->trace_format, &options->config,
+                                    &models};
+    int status = setup_check(&options->config, &snapsim_plugins, &models, &err) == 0
+                     ? advise_and_print(&subject, options)
+                     : say(EXIT_USAGE, "%s", err.text);
     models_close(&models);
-    config_close(&config);
     return status;
 }
+
+const struct command cmd_advise = {
+    .name = "advise",
+    .summary = "search for the settings that hit most on a load",
+    .text = "Searches placements, evictions and the treatment of orphans for the most hits on a "
+            "load, starting from the setting that you have (the options of snapsim run), and says "
+            "what the best few win over it, with other seeds for the arrivals and in each half of "
+            "the load.\n",
+    .examples = "  snapsim advise v8.jsonl.zst --model kimi-k3 --tp 8 --capacity 64GiB -j 2\n",
+    .options_size = sizeof(struct advise_options),
+    .takes_config = true,
+    .ways = {{.words = "[TRACE]", .most = 1, .tables = {{NULL, advise_params, 0}}, .run = advise}},
+};

@@ -2,30 +2,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/snapsim/options.h"
 #include "tools/snapsim/sheet.h"
 #include "tools/snapsim/snapsim.h"
 #include "tools/sweep/limits.h"
 
-#define STEPS_MOST 1000000
+#define AS_TEXT(number) #number
+#define AS_DEFAULT(number) AS_TEXT(number)
 
-static void help(const struct flag *flags)
-{
-    fputs(
-        "usage: snapsim bound [TRACE] [options]\n\n"
-        "Between which limits the best possible hit lies, for any placement, eviction and memory\n"
-        "strategy at this capacity, and what share of it the setting reaches:\n\n"
-        "  ideal     all that earlier requests have shown: memory without end\n"
-        "  dual      proven: no cache of this capacity can pass it\n"
-        "  feasible  reached by a schedule that knows the future and obeys every rule\n\n",
-        stdout);
-    options_print_flags(flags, stdout);
-    options_print_settings(stdout);
-    fputs("\nexamples:\n"
-          "  snapsim bound v8.jsonl.zst --tp 8 --capacity 32GiB\n"
-          "  snapsim bound v8.jsonl.zst --placement branch+reply-end --format json\n",
-          stdout);
-}
+struct bound_options {
+    struct config config;
+    unsigned format;
+    uint64_t steps;
+    char *trace_format;
+};
+
+static const struct param bound_params[] = {
+    OPTION_FORMAT(struct bound_options, options_table_or_json),
+    {"steps", PARAM_U64, offsetof(struct bound_options, steps), AS_DEFAULT(LIMITS_STEPS), 1,
+     1000000, NULL, "N", "prices that the dual tries at most; it stops when none comes closer"},
+    OPTION_TRACE_FORMAT(struct bound_options),
+    PARAM_END,
+};
 
 static double percent(uint64_t tokens, uint64_t of)
 {
@@ -81,43 +78,37 @@ static int find_and_print(const struct setup *setup, const struct load *load, ui
     return status;
 }
 
-int cmd_bound(int argc, char **argv)
+static int bound(const struct call *call)
 {
-    const char *trace = NULL, *trace_format = NULL, *format = "table", *steps_text = NULL;
-    const struct flag table[] = {
-        {"--format", "table|json", "how to print the result", &format, NULL},
-        {"--steps", "N",
-         "prices that the dual tries at most; it stops when none comes closer [400]", &steps_text,
-         NULL},
-        {"--trace-format", "F", "the trace's format; by its content if not given", &trace_format,
-         NULL},
-        {NULL, NULL, NULL, NULL, NULL}};
-    struct config config;
+    const struct bound_options *options = call->settings;
     struct models models = {0};
     struct setup setup = {0};
-    config_open(&config);
-    struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
     struct err err;
     struct load load = {0};
-    uint64_t steps = LIMITS_STEPS;
-    bool as_json = false;
     int status = EXIT_GOOD;
-    if (options_parse(&options, argc, argv, &err) != 0)
+    if (setup_open(&setup, &options->config, &snapsim_plugins, &models, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
-    else if (options.help)
-        help(table);
-    else if (options_parse_json(format, &as_json, &err) != 0 ||
-             (steps_text &&
-              options_parse_count(steps_text, "--steps", STEPS_MOST, &steps, &err) != 0) ||
-             setup_open(&setup, &config, &snapsim_plugins, &models, &err) != 0)
-        status = say(EXIT_USAGE, "%s", err.text);
-    else if (load_open(&load, trace, trace_format, &config, &err) != 0)
+    else if (load_open(&load, call->words[0], options->trace_format, &options->config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else
-        status = find_and_print(&setup, &load, steps, as_json);
+        status = find_and_print(&setup, &load, options->steps, options->format == PRINT_JSON);
     load_close(&load);
     setup_close(&setup);
     models_close(&models);
-    config_close(&config);
     return status;
 }
+
+const struct command cmd_bound = {
+    .name = "bound",
+    .summary = "how far a setting is from the best possible",
+    .text = "Between which limits the best possible hit lies, for any placement, eviction and "
+            "memory strategy at this capacity, and what share of it the setting reaches:\n\n"
+            "  ideal     all that earlier requests have shown: memory without end\n"
+            "  dual      proven: no cache of this capacity can pass it\n"
+            "  feasible  reached by a schedule that knows the future and obeys every rule\n",
+    .examples = "  snapsim bound v8.jsonl.zst --tp 8 --capacity 32GiB\n"
+                "  snapsim bound v8.jsonl.zst --placement branch+reply-end --format json\n",
+    .options_size = sizeof(struct bound_options),
+    .takes_config = true,
+    .ways = {{.words = "[TRACE]", .most = 1, .tables = {{NULL, bound_params, 0}}, .run = bound}},
+};

@@ -7,47 +7,34 @@
 #include "sim/core/units.h"
 #include "sim/cost/calib.h"
 #include "sim/cost/calib_band.h"
-#include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 
 #define CALIB_OUTPUT_SCHEMA 1
 
-struct calib_request {
-    const char *name, *other; /* what it is about; the second of a diff */
-    const char *output;
-    bool json, points;
+struct calib_options {
+    char *output;
+    bool points;
+    unsigned format;
 };
 
-static void help(const struct flag *flags)
+static const struct param all_params[] = {
+    OPTION_FORMAT(struct calib_options, options_table_or_json), PARAM_END};
+static const struct param show_params[] = {
+    OPTION_SWITCH(struct calib_options, "points", points,
+                  "raw points, and what the laws say of each"),
+    PARAM_END};
+static const struct param fit_params[] = {
+    OPTION_OUTPUT(struct calib_options, "FILE", "write the calibration with the fitted laws"),
+    PARAM_END};
+
+static void add_names(struct text *out)
 {
-    fputs(
-        "usage: snapsim calib show NAME|FILE [--points] [--format table|json]\n"
-        "       snapsim calib check NAME|FILE [--format table|json]\n"
-        "       snapsim calib fit NAME|FILE [-o FILE] [--format table|json]\n"
-        "       snapsim calib diff A B [--format table|json]\n\n"
-        "A calibration is what a GPU's kernels cost: laws with their coefficients, where each is\n"
-        "from, and the raw points behind them. tools/probe measures one; built in, from published\n"
-        "tables, are",
-        stdout);
     char name[CALIB_NAME];
+    text_printf(out, "Built in, from published tables, are");
     for (size_t i = 0; calib_builtin_name(i, name); i++)
-        printf("%s %s", i ? "," : "", name);
-    fputs(".\nA measured one that was committed as results/calibration/NAME.json is "
-          "NAME-measured.\n\n"
-          "  show    device, laws and where each value is from; json: as a file\n"
-          "  check   what a Hopper GPU should show against what this one shows, and whether\n"
-          "          anything is faster than the device can be (exit 1)\n"
-          "  fit     laws from the raw points, with what they leave unexplained; -o writes a file\n"
-          "  diff    coefficients and times of two calibrations, side by side\n\n",
-          stdout);
-    options_print_flags(flags, stdout);
-    fputs("\nexamples:\n"
-          "  snapsim calib show h200\n"
-          "  snapsim calib show h100 --format json >mine.json\n"
-          "  snapsim calib check ./h200-measured.json\n"
-          "  snapsim calib fit ./mine.json -o fitted.json\n"
-          "  snapsim calib diff h200 ./h200-measured.json\n",
-          stdout);
+        text_printf(out, "%s %s", i ? "," : "", name);
+    text_printf(out, ". A measured one that was committed as results/calibration/NAME.json is "
+                     "NAME-measured.\n");
 }
 
 /* Prints what was built, and closes it. */
@@ -127,10 +114,10 @@ static void show_points(const struct calibration *calib, struct text *out)
     }
 }
 
-static int show(struct calibration *calib, const struct calib_request *request)
+static int show(struct calibration *calib, const struct calib_options *options)
 {
     struct text out = {0};
-    if (request->json) {
+    if (options->format == PRINT_JSON) {
         calib_print(calib, &out);
         text_printf(&out, "\n");
         return finish(&out, EXIT_GOOD);
@@ -138,7 +125,7 @@ static int show(struct calibration *calib, const struct calib_request *request)
     show_device(calib, &out);
     for (int i = 0; i < CALIB_LAWS; i++)
         show_law(calib, (enum calib_law_id)i, &out);
-    if (request->points)
+    if (options->points)
         show_points(calib, &out);
     else
         text_printf(&out, "\n%zu points (--points prints them)\n", calib->point_count);
@@ -199,7 +186,7 @@ static size_t broken_limits(const struct calibration *calib, struct text *out, s
     return broken;
 }
 
-static int check(struct calibration *calib, const struct calib_request *request)
+static int check(struct calibration *calib, const struct calib_options *options)
 {
     struct text out = {0}, limits = {0};
     struct json *top = json_new_object();
@@ -226,7 +213,7 @@ static int check(struct calibration *calib, const struct calib_request *request)
         count[BAND_GOOD], count[BAND_OUTSIDE], count[BAND_ALARM], count[BAND_ABSENT], broken);
     int status = broken > 0 ? EXIT_FAILED : EXIT_GOOD;
     text_close(&limits);
-    if (request->json) {
+    if (options->format == PRINT_JSON) {
         text_close(&out);
         return finish_json(top, status);
     }
@@ -251,7 +238,7 @@ static void fit_row(const struct calibration *calib, enum calib_law_id id,
     text_printf(out, "\n");
 }
 
-static int fit(struct calibration *calib, const struct calib_request *request)
+static int fit(struct calibration *calib, const struct calib_options *options)
 {
     struct text out = {0}, file = {0};
     struct err err;
@@ -273,11 +260,11 @@ static int fit(struct calibration *calib, const struct calib_request *request)
         status = EXIT_GOOD;
         calib_print(calib, &file);
         text_printf(&file, "\n");
-        if (request->output && text_write_file(request->output, file.data, file.length, &err) != 0)
+        if (options->output && text_write_file(options->output, file.data, file.length, &err) != 0)
             status = say(EXIT_FAILED, "%s", err.text);
     }
     if (status == EXIT_GOOD)
-        status = print_result(request->json ? &file : &out);
+        status = print_result(options->format == PRINT_JSON ? &file : &out);
     text_close(&file);
     text_close(&out);
     return status;
@@ -321,7 +308,7 @@ static void diff_laws(const struct calibration *a, const struct calibration *b, 
 }
 
 static int diff(const struct calibration *a, const struct calibration *b,
-                const struct calib_request *request)
+                const struct calib_options *options)
 {
     struct text out = {0};
     struct json *top = json_new_object();
@@ -341,7 +328,7 @@ static int diff(const struct calibration *a, const struct calibration *b,
                      left.verdict != BAND_ABSENT ? &left.value : NULL,
                      right.verdict != BAND_ABSENT ? &right.value : NULL);
     }
-    if (request->json) {
+    if (options->format == PRINT_JSON) {
         text_close(&out);
         return finish_json(top, EXIT_GOOD);
     }
@@ -360,78 +347,84 @@ static int load(struct calibration *out, const char *name, int *status)
     return -1;
 }
 
-static int run_diff(struct calibration *a, const struct calib_request *request)
+/* Loads one calibration and looks at it. */
+static int look(const struct call *call,
+                int (*at)(struct calibration *calib, const struct calib_options *options))
 {
-    struct calibration b;
-    int status = EXIT_FAILED;
-    if (load(&b, request->other, &status) != 0)
-        return status;
-    status = diff(a, &b, request);
-    calib_close(&b);
-    return status;
-}
-
-static const struct verb {
-    const char *name;
-    size_t names; /* how many calibrations it takes */
-    int (*run)(struct calibration *calib, const struct calib_request *request);
-} verbs[] = {
-    {"show", 1, show}, {"check", 1, check}, {"fit", 1, fit}, {"diff", 2, run_diff}, {NULL, 0, NULL},
-};
-
-static const char *verb_name(const void *table, size_t index)
-{
-    return ((const struct verb *)table)[index].name;
-}
-
-static int run(const struct options *options, struct calib_request *request, const char *format)
-{
-    const struct verb *verb = verbs;
-    const char *word = options->count > 0 ? options->positional[0] : "";
-    while (verb->name && strcmp(verb->name, word) != 0)
-        verb++;
-    if (verb->name == NULL) {
-        const char *near = *word ? text_nearest(word, verb_name, verbs) : NULL;
-        return say(EXIT_USAGE, "calib: show, check, fit or diff was expected%s%s%s%s%s%s",
-                   *word ? ", found '" : "", word, *word ? "'" : "", near ? " (did you mean '" : "",
-                   near ? near : "", near ? "'?)" : "");
-    }
-    if (options->count != verb->names + 1)
-        return say(EXIT_USAGE, "calib %s: %s expected (snapsim calib --help)", verb->name,
-                   verb->names == 1 ? "a calibration was" : "two calibrations were");
-    struct err err;
-    if (options_parse_json(format, &request->json, &err) != 0)
-        return say(EXIT_USAGE, "%s", err.text);
-    if (request->output && verb->run != fit)
-        return say(EXIT_USAGE, "-o: only calib fit writes a file");
-    request->name = options->positional[1];
-    request->other = options->positional[2];
     struct calibration calib;
     int status = EXIT_FAILED;
-    if (load(&calib, request->name, &status) != 0)
+    if (load(&calib, call->words[0], &status) != 0)
         return status;
-    status = verb->run(&calib, request);
+    status = at(&calib, call->settings);
     calib_close(&calib);
     return status;
 }
 
-int cmd_calib(int argc, char **argv)
+static int run_show(const struct call *call)
 {
-    const char *words[3] = {NULL, NULL, NULL}, *format = "table";
-    struct calib_request request = {0};
-    const struct flag table[] = {
-        {"--format", "F", "table or json [table]", &format, NULL},
-        {"--points", NULL, "show: raw points, and what the laws say of each", NULL,
-         &request.points},
-        {"-o", "FILE", "fit: write the calibration with the fitted laws", &request.output, NULL},
-        {NULL, NULL, NULL, NULL, NULL}};
-    struct options options = {.flags = table, .positional = words, .most = 3};
-    struct err err;
-    if (options_parse(&options, argc, argv, &err) != 0)
-        return say(EXIT_USAGE, "%s", err.text);
-    if (options.help) {
-        help(table);
-        return EXIT_GOOD;
-    }
-    return run(&options, &request, format);
+    return look(call, show);
 }
+
+static int run_check(const struct call *call)
+{
+    return look(call, check);
+}
+
+static int run_fit(const struct call *call)
+{
+    return look(call, fit);
+}
+
+static int run_diff(const struct call *call)
+{
+    struct calibration a, b;
+    int status = EXIT_FAILED;
+    if (load(&a, call->words[0], &status) != 0)
+        return status;
+    if (load(&b, call->words[1], &status) == 0) {
+        status = diff(&a, &b, call->settings);
+        calib_close(&b);
+    }
+    calib_close(&a);
+    return status;
+}
+
+#define ONE .words = "NAME|FILE", .missing = "a calibration was", .least = 1, .most = 1
+const struct command cmd_calib = {
+    .name = "calib",
+    .summary = "what a GPU's kernels cost: laws, sources, checks, fits",
+    .text = "A calibration is what a GPU's kernels cost: laws with their coefficients, where each "
+            "is from, and the raw points behind them. tools/probe measures one.\n",
+    .add_text = add_names,
+    .examples = "  snapsim calib show h200\n"
+                "  snapsim calib show h100 --format json >mine.json\n"
+                "  snapsim calib check ./h200-measured.json\n"
+                "  snapsim calib fit ./mine.json -o fitted.json\n"
+                "  snapsim calib diff h200 ./h200-measured.json\n",
+    .options_size = sizeof(struct calib_options),
+    .ways = {{.name = "show",
+              .summary = "device, laws and where each value is from; json: as a file",
+              ONE,
+              .tables = {{NULL, all_params, 0}, {NULL, show_params, 0}},
+              .run = run_show},
+             {.name = "check",
+              .summary = "what a Hopper GPU should show against what this one shows, and whether "
+                         "anything is faster than the device can be (exit 1)",
+              ONE,
+              .tables = {{NULL, all_params, 0}},
+              .run = run_check},
+             {.name = "fit",
+              .summary = "laws from the raw points, with what they leave unexplained; -o writes "
+                         "a file",
+              ONE,
+              .tables = {{NULL, all_params, 0}, {NULL, fit_params, 0}},
+              .run = run_fit},
+             {.name = "diff",
+              .summary = "coefficients and times of two calibrations, side by side",
+              .words = "A B",
+              .missing = "two calibrations were",
+              .least = 2,
+              .most = 2,
+              .tables = {{NULL, all_params, 0}},
+              .run = run_diff}},
+};

@@ -5,33 +5,11 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 #include "tools/view/compare.h"
 
 #define COMPARE_SCHEMA 1
 #define KEYS_SHOWN 8 /* of one cell, to people; the other formats have all */
-
-static void help(const struct flag *flags)
-{
-    fputs("usage: snapsim compare BASE NEW [options]\n\n"
-          "Compares results cell by cell (a cell is its settings, trace and model) and prints\n"
-          "what moved, worst first. Exit 0: equal; 3: they differ; 1: a file cannot be read;\n"
-          "2: usage.\n"
-          "\n",
-          stdout);
-    options_print_flags(flags, stdout);
-    fputs(
-        "\nEvery number of `result` and `model` must be equal, and the digest; a counter that\n"
-        "only NEW has is no difference, nor is the program's version. With --tolerance or --only\n"
-        "the digest does not count, as it tells any two runs apart.\n"
-        "\nexamples:\n"
-        "  snapsim compare results/v8.jsonl.zst new\n"
-        "  snapsim compare base new --only hit_ratio --tolerance hit_ratio=0.001\n"
-        "  snapsim compare base new --tolerance all=1% --tolerance peak_bytes=64MiB\n"
-        "  snapsim compare base new --format github      annotations in a GitHub workflow\n",
-        stdout);
-}
 
 static const char *state_word(enum compare_state state)
 {
@@ -273,16 +251,35 @@ static const char *const formats[] = {"table", "json", "junit", "tap", "github",
 static void (*const printers[])(const struct compare *compare, struct text *out) = {
     print_table, print_json, print_junit, print_tap, print_github};
 
-static int run(const struct compare_request *request, unsigned format)
+struct compare_options {
+    struct words tolerances;
+    char *only;
+    unsigned format;
+};
+
+static const struct param compare_params[] = {
+    {"tolerance", PARAM_WORDS, offsetof(struct compare_options, tolerances), NULL, 0, 0, NULL,
+     "KEY=N|KEY=N%", "how far a key may move; 'all' for the rest; may be repeated"},
+    OPTION_TEXT(struct compare_options, "only", only, "KEY,...", "compare nothing but these"),
+    OPTION_FORMAT(struct compare_options, formats),
+    PARAM_END,
+};
+
+static int run(const struct call *call)
 {
+    const struct compare_options *options = call->settings;
+    const struct compare_request request = {.base = call->words[0],
+                                            .now = call->words[1],
+                                            .tolerances = &options->tolerances,
+                                            .only = options->only};
     struct compare compare;
     struct text out = {0};
     struct err err;
-    int status = EXIT_GOOD, result = compare_open(&compare, request, &err);
+    int status = EXIT_GOOD, result = compare_open(&compare, &request, &err);
     if (result != 0) {
         status = say(failed_status(result), "%s", err.text);
     } else {
-        printers[format](&compare, &out);
+        printers[options->format](&compare, &out);
         status = print_result(&out);
         if (status == EXIT_GOOD && differs(&compare))
             status = EXIT_DIFFERS;
@@ -294,38 +291,24 @@ static int run(const struct compare_request *request, unsigned format)
     return status;
 }
 
-int cmd_compare(int argc, char **argv)
-{
-    const char *paths[2] = {NULL, NULL}, *word = "table", *one_tolerance = NULL;
-    struct words tolerances = {0};
-    struct compare_request request = {.tolerances = &tolerances};
-    const struct flag table[] = {
-        {"--tolerance", "KEY=N|KEY=N%", "how far a key may move; 'all' for the rest; repeatable",
-         &one_tolerance, NULL},
-        {"--only", "KEY,...", "compare nothing but these", &request.only, NULL},
-        {"--format", "F", "table, json, junit, tap or github [table]", &word, NULL},
-        {NULL, NULL, NULL, NULL, NULL}};
-    struct options options = {.flags = table, .positional = paths, .most = 2};
-    struct err err;
-    unsigned format = 0;
-    int status = EXIT_GOOD;
-    if (words_take(&tolerances, "--tolerance", &argc, argv, &err) != 0 ||
-        options_parse(&options, argc, argv, &err) != 0) {
-        status = say(EXIT_USAGE, "%s", err.text);
-        goto out;
-    }
-    if (options.help) {
-        help(table);
-    } else if (options.count < 2) {
-        status = say(EXIT_USAGE, "compare: BASE and NEW were expected (snapsim compare --help)");
-    } else if (options_parse_choice(word, "--format", formats, &format, &err) != 0) {
-        status = say(EXIT_USAGE, "%s", err.text);
-    } else {
-        request.base = paths[0];
-        request.now = paths[1];
-        status = run(&request, format);
-    }
-out:
-    words_close(&tolerances);
-    return status;
-}
+const struct command cmd_compare = {
+    .name = "compare",
+    .summary = "what moved between two sets of results",
+    .text = "Compares results cell by cell (a cell is its settings, trace and model) and prints "
+            "what moved, worst first. Exit 0: equal; 3: they differ; 1: a file cannot be read; 2: "
+            "usage.\n",
+    .notes = "Every number of `result` and `model` must be equal, and the digest; a counter that "
+             "only NEW has is no difference, nor is the program's version. With --tolerance or "
+             "--only the digest does not count, as it tells any two runs apart.\n",
+    .examples = "  snapsim compare results/v8.jsonl.zst new\n"
+                "  snapsim compare base new --only hit_ratio --tolerance hit_ratio=0.001\n"
+                "  snapsim compare base new --tolerance all=1% --tolerance peak_bytes=64MiB\n"
+                "  snapsim compare base new --format github    annotations in a workflow\n",
+    .options_size = sizeof(struct compare_options),
+    .ways = {{.words = "BASE NEW",
+              .missing = "BASE and NEW were",
+              .least = 2,
+              .most = 2,
+              .tables = {{NULL, compare_params, 0}},
+              .run = run}},
+};

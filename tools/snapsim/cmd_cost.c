@@ -6,7 +6,6 @@
 #include "sim/core/units.h"
 #include "sim/cost/cost.h"
 #include "sim/model/kind.h"
-#include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 
 #define COST_SCHEMA 1
@@ -258,57 +257,44 @@ static void print_json(const struct cost *cost, const struct cost_settings *sett
     json_close(top);
 }
 
-static void print_params(const struct param *table)
-{
-    for (const struct param *entry = table; entry->name; entry++) {
-        struct text value = {0};
-        text_printf(&value, "%s", entry->metavar ? entry->metavar : "");
-        for (size_t i = 0; entry->type == PARAM_CHOICE && entry->choice[i]; i++)
-            text_printf(&value, "%s%s", i ? "|" : entry->metavar ? " " : "", entry->choice[i]);
-        printf("  --%-14s %-34s %s [%s]\n", entry->name, value.data, entry->help,
-               entry->default_text);
-        text_close(&value);
-    }
-}
+struct cost_options {
+    char *model, *calib;
+    unsigned format;
+    struct cost_settings settings;
+    struct sharding sharding;
+};
 
-static void help(const struct flag *flags)
-{
-    fputs(
-        "usage: snapsim cost [--model M] [--calib NAME|FILE] [options]\n\n"
-        "Prints what a prefill, a decode step, and the copies of snapshots and KV cost on one GPU\n"
-        "of a model's group, part by part, with the law and the label of each. MLA is taken in\n"
-        "its cheaper form. Experts and collectives are not costed yet.\n\n",
-        stdout);
-    options_print_flags(flags, stdout);
-    print_params(cost_params);
-    print_params(sharding_params);
-    fputs("\nexamples:\n"
-          "  snapsim cost --model kimi-k3 --tp 8 --tokens 8192 --prefix 131072\n"
-          "  snapsim cost --model qwen3.5-27b --calib h100 --tokens 256 --prefix 32768\n"
-          "  snapsim cost --model kimi-k3 --tp 8 --calib ./h200-measured.json --format json\n",
-          stdout);
-}
+static const struct param subject_params[] = {
+    {"model", PARAM_TEXT, offsetof(struct cost_options, model), "kimi-k3", 0, 0, NULL, "NAME|FILE",
+     "the model"},
+    {"calib", PARAM_TEXT, offsetof(struct cost_options, calib), CALIB_DEFAULT, 0, 0, NULL,
+     "NAME|FILE", "whose kernels (snapsim calib --help)"},
+    OPTION_FORMAT(struct cost_options, options_table_or_json),
+    PARAM_END,
+};
 
-static int run(const char *model_name, const char *calib_name, bool as_json,
-               const struct cost_settings *settings, const struct sharding *sharding)
+static int run(const struct call *call)
 {
+    const struct cost_options *options = call->settings;
+    const struct cost_settings *settings = &options->settings;
     struct model model;
     struct calibration calib;
     struct cost cost;
     struct cost_parts parts = {.count = 0};
     struct text out = {0};
     struct err err;
-    if (model_load(&model, model_name, &err) != 0 ||
-        calib_load(&calib, calib_name, CALIB_TO_COST, &err) != 0)
+    if (model_load(&model, options->model, &err) != 0 ||
+        calib_load(&calib, options->calib, CALIB_TO_COST, &err) != 0)
         return say(EXIT_FAILED, "%s", err.text);
     int status = EXIT_GOOD;
-    if (cost_open(&cost, &calib, &model, sharding, (enum cost_kda)settings->kda, &err) != 0) {
+    if (cost_open(&cost, &calib, &model, &options->sharding, (enum cost_kda)settings->kda, &err) !=
+        0) {
         status = say(EXIT_FAILED, "%s", err.text);
     } else {
         prefill_parts(&cost, settings, &parts);
         decode_parts(&cost, settings, &parts);
         snapshot_parts(&cost, settings, &parts);
-        (as_json ? print_json : print_table)(&cost, settings, &parts, &out);
+        (options->format == PRINT_JSON ? print_json : print_table)(&cost, settings, &parts, &out);
         status = print_result(&out);
     }
     text_close(&out);
@@ -316,31 +302,18 @@ static int run(const char *model_name, const char *calib_name, bool as_json,
     return status;
 }
 
-int cmd_cost(int argc, char **argv)
-{
-    const char *model = "kimi-k3", *calib = CALIB_DEFAULT, *format = "table", *positional[1];
-    const struct flag table[] = {
-        {"--model", "NAME|FILE", "[kimi-k3]", &model, NULL},
-        {"--calib", "NAME|FILE", "whose kernels (snapsim calib --help) [h200]", &calib, NULL},
-        {"--format", "F", "table or json [table]", &format, NULL},
-        {NULL, NULL, NULL, NULL, NULL}};
-    struct cost_settings settings;
-    struct sharding sharding;
-    const struct option_group groups[] = {
-        {cost_params, &settings}, {sharding_params, &sharding}, {NULL, NULL}};
-    struct options options = {
-        .flags = table, .groups = groups, .positional = positional, .most = 0};
-    struct err err;
-    param_defaults(cost_params, &settings);
-    param_defaults(sharding_params, &sharding);
-    if (options_parse(&options, argc, argv, &err) != 0)
-        return say(EXIT_USAGE, "%s", err.text);
-    if (options.help) {
-        help(table);
-        return EXIT_GOOD;
-    }
-    bool as_json = false;
-    if (options_parse_json(format, &as_json, &err) != 0)
-        return say(EXIT_USAGE, "%s", err.text);
-    return run(model, calib, as_json, &settings, &sharding);
-}
+const struct command cmd_cost = {
+    .name = "cost",
+    .summary = "times of a model's parts on one GPU",
+    .text = "Prints what a prefill, a decode step, and the copies of snapshots and KV cost on one "
+            "GPU of a model's group, part by part, with the law and the label of each. MLA is "
+            "taken in its cheaper form. Experts and collectives are not costed yet.\n",
+    .examples = "  snapsim cost --model kimi-k3 --tp 8 --tokens 8192 --prefix 131072\n"
+                "  snapsim cost --model qwen3.5-27b --calib h100 --tokens 256 --prefix 32768\n"
+                "  snapsim cost --model kimi-k3 --calib ./h200-measured.json --format json\n",
+    .options_size = sizeof(struct cost_options),
+    .ways = {{.tables = {{NULL, subject_params, 0},
+                         {"Work", cost_params, offsetof(struct cost_options, settings)},
+                         {"Sharding", sharding_params, offsetof(struct cost_options, sharding)}},
+              .run = run}},
+};

@@ -18,58 +18,66 @@ static void print_plugin(const struct plugin *plugin, struct text *out)
     }
 }
 
-static void list_plugins(const struct plugin *const *list, struct text *out)
+static int finish(struct text *out)
 {
-    for (size_t i = 0; list[i]; i++)
-        print_plugin(list[i], out);
-}
-
-static void list_models(const struct plugin *const *unused, struct text *out)
-{
-    (void)unused;
-    struct model model;
-    for (size_t i = 0; presets_at(i, &model); i++)
-        text_printf(out, "%-18s %s\n", model.name, model.summary);
-}
-
-static void list_formats(const struct plugin *const *unused, struct text *out)
-{
-    (void)unused;
-    for (size_t i = 0; trace_format_name(NULL, i); i++)
-        text_printf(out, "%-14s %s\n", trace_format_name(NULL, i), trace_format_summary(i));
-}
-
-int cmd_list(int argc, char **argv)
-{
-    static const char usage[] = "usage: snapsim list placements|evictions|memories|models|formats\n"
-                                "\nexample:\n  snapsim list placements\n";
-    const struct {
-        const char *name;
-        void (*list)(const struct plugin *const *plugins, struct text *out);
-        const struct plugin *const *plugins;
-    } lists[] = {
-        {"placements", list_plugins, snapsim_plugins.placements},
-        {"evictions", list_plugins, snapsim_plugins.evictions},
-        {"memories", list_plugins, snapsim_plugins.memories},
-        {"models", list_models, NULL},
-        {"formats", list_formats, NULL},
-    };
-    if (argc != 2) {
-        fputs(usage, stderr);
-        return EXIT_USAGE;
-    }
-    struct text out = {0};
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        text_printf(&out, "%s", usage);
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (strcmp(argv[1], lists[i].name) == 0)
-            lists[i].list(lists[i].plugins, &out);
-    int status = out.length > 0
-                     ? print_result(&out)
-                     : say(EXIT_USAGE,
-                           "list: placements, evictions, memories, models or formats was expected, "
-                           "found '%s'",
-                           argv[1]);
-    text_close(&out);
+    int status = print_result(out);
+    text_close(out);
     return status;
 }
+
+static int list_plugins(const struct plugin *const *list)
+{
+    struct text out = {0};
+    for (size_t i = 0; list[i]; i++)
+        print_plugin(list[i], &out);
+    return finish(&out);
+}
+
+static int list_placements(const struct call *call)
+{
+    (void)call;
+    return list_plugins(snapsim_plugins.placements);
+}
+
+static int list_evictions(const struct call *call)
+{
+    (void)call;
+    return list_plugins(snapsim_plugins.evictions);
+}
+
+static int list_memories(const struct call *call)
+{
+    (void)call;
+    return list_plugins(snapsim_plugins.memories);
+}
+
+static int list_models(const struct call *call)
+{
+    (void)call;
+    struct model model;
+    struct text out = {0};
+    for (size_t i = 0; presets_at(i, &model); i++)
+        text_printf(&out, "%-18s %s\n", model.name, model.summary);
+    return finish(&out);
+}
+
+static int list_formats(const struct call *call)
+{
+    (void)call;
+    struct text out = {0};
+    for (size_t i = 0; trace_format_name(NULL, i); i++)
+        text_printf(&out, "%-14s %s\n", trace_format_name(NULL, i), trace_format_summary(i));
+    return finish(&out);
+}
+
+const struct command cmd_list = {
+    .name = "list",
+    .summary = "placements, evictions, memories, models, formats",
+    .text = "Lists what settings may name, with the parameters of each.\n",
+    .examples = "  snapsim list placements\n",
+    .ways = {{.name = "placements", .run = list_placements},
+             {.name = "evictions", .run = list_evictions},
+             {.name = "memories", .run = list_memories},
+             {.name = "models", .run = list_models},
+             {.name = "formats", .run = list_formats}},
+};

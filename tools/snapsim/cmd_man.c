@@ -31,41 +31,47 @@ static void put_word(const char *word, struct text *out)
     }
 }
 
-/* A help text as a line of its own, or several: sentences start on new ones. */
-static void put_help(const char *help, struct text *out)
+/* A help text as a line of its own, or several: sentences start on new ones. `Words` like these are
+ * bold. */
+static void put_text(const char *text, size_t length, struct text *out)
 {
-    if (*help == '.' || *help == '\'')
+    bool is_bold = false;
+    if (length > 0 && (*text == '.' || *text == '\''))
         text_add(out, "\\&", 2);
-    for (const char *c = help; *c; c++) {
-        bool between = c > help && c[0] == ' ' && c[-1] == '.' && isupper((unsigned char)c[1]);
-        if (between)
+    for (size_t i = 0; i < length; i++) {
+        const char *c = text + i;
+        if (i > 0 && c[0] == ' ' && c[-1] == '.' && isupper((unsigned char)c[1]))
             text_add(out, "\n", 1);
+        else if (*c == '`')
+            text_add(out, (is_bold = !is_bold) ? "\\fB" : "\\fP", 3);
         else
             text_add(out, *c == '\\' ? "\\e" : c, *c == '\\' ? 2 : 1);
     }
+}
+
+static void put_help(const char *help, struct text *out)
+{
+    put_text(help, strlen(help), out);
     text_add(out, ".\n", 2);
+}
+
+static bool is_switch(const struct param *entry)
+{
+    return entry->type == PARAM_BOOL && (!entry->metavar || !*entry->metavar);
 }
 
 static void put_value(const struct param *entry, struct text *out)
 {
     struct text value = {0};
-    text_add(&value, "", 0);
-    for (size_t i = 0; entry->type == PARAM_CHOICE && entry->choice[i]; i++)
-        text_printf(&value, "%s%s", i ? "|" : "", entry->choice[i]);
-    if (value.length == 0)
-        text_printf(&value, "%s",
-                    entry->metavar                  ? entry->metavar
-                    : entry->type == PARAM_BOOL     ? "0|1"
-                    : entry->type == PARAM_DURATION ? "TIME"
-                    : entry->type == PARAM_BYTES    ? "SIZE"
-                                                    : "N");
-    put_word(value.data, out);
+    param_print_metavar(entry, &value);
+    put_word(is_switch(entry) ? "0|1" : value.data, out);
     text_close(&value);
 }
 
 static void put_range(const struct param *entry, struct text *out)
 {
-    bool numeric = entry->type == PARAM_U64 || entry->type == PARAM_DOUBLE;
+    bool numeric =
+        entry->type == PARAM_U64 || entry->type == PARAM_DOUBLE || entry->type == PARAM_LENGTH;
     if (numeric && entry->max > entry->min)
         text_printf(out, "From %.16g to %.16g.\n", entry->min, entry->max);
 }
@@ -82,33 +88,43 @@ static void put_default(const struct param *entry, struct text *out)
 /* "--coding-share N" on the command line, though the table says coding_share. */
 static void put_option(const struct param *entry, struct text *out)
 {
-    text_printf(out, ".It Fl -");
+    char letter = options_letter(entry);
+    text_printf(out, ".It ");
+    if (letter)
+        text_printf(out, "Fl %c , ", letter);
+    text_printf(out, "Fl -");
     for (const char *c = entry->name; *c; c++)
         text_add(out, *c == '_' || *c == '-' ? "\\-" : c, *c == '_' || *c == '-' ? 2 : 1);
-    text_printf(out, " Ar ");
-    put_value(entry, out);
+    if (!is_switch(entry)) {
+        text_printf(out, " Ar ");
+        put_value(entry, out);
+    }
     text_add(out, "\n", 1);
     put_help(entry->help, out);
     put_range(entry, out);
-    put_default(entry, out);
+    if (!is_switch(entry))
+        put_default(entry, out);
+}
+
+static void put_table(const struct param *table, struct text *out)
+{
+    text_printf(out, "%s", list_start);
+    for (const struct param *entry = table; entry->name; entry++)
+        put_option(entry, out);
+    text_printf(out, "%s", list_end);
 }
 
 static void put_options(struct text *out)
 {
-    for (const struct config_table *table = config_tables; table->params; table++) {
-        text_printf(out, ".Ss %s\n%s", table->heading, list_start);
-        for (const struct param *entry = table->params; entry->name; entry++)
-            put_option(entry, out);
-        text_printf(out, "%s", list_end);
+    for (const struct param_table *table = config_tables; table->params; table++) {
+        text_printf(out, ".Ss %s\n", table->heading);
+        put_table(table->params, out);
     }
 }
 
 static void put_generate_options(struct text *out)
 {
-    text_printf(out, "%s", list_start);
-    for (const struct param *entry = synth_params; entry->name; entry++)
-        put_option(entry, out);
-    text_printf(out, "%s", list_end);
+    put_table(synth_params, out);
 }
 
 static void put_plugins(const struct plugin *const *list, struct text *out)
@@ -189,9 +205,59 @@ static void put_result_keys(struct text *out)
 static void put_commands(struct text *out)
 {
     text_printf(out, compact_start, 9);
-    for (const struct command *command = commands; command->name; command++)
-        put_item(command->name, command->summary, out);
+    for (size_t i = 0; commands[i]; i++)
+        put_item(commands[i]->name, commands[i]->summary, out);
     text_printf(out, "%s", list_end);
+}
+
+/* Lines of a command's help: paragraphs, and lists of items. */
+static void put_lines(const char *lines, struct text *out)
+{
+    struct frame_line line;
+    bool in_list = false;
+    while (frame_next_line(&lines, &line)) {
+        if (line.length == 0)
+            continue;
+        if (in_list != (line.name != NULL))
+            text_printf(out, "%s", in_list ? list_end : list_start);
+        in_list = line.name != NULL;
+        if (in_list)
+            text_printf(out, ".It Cm %.*s\n", (int)line.name_length, line.name);
+        else
+            text_printf(out, ".Pp\n");
+        put_text(line.text, line.length, out);
+        text_add(out, "\n", 1);
+    }
+    text_printf(out, "%s", in_list ? list_end : "");
+}
+
+static void put_command(const struct command *command, struct text *out)
+{
+    const struct param_table *table = NULL;
+    struct text text = {0};
+    text_printf(out, ".Ss snapsim %s\n.\\\" usage\n.Bd -literal\n", command->name);
+    for (const struct way *way = command->ways; way->run; way++) {
+        frame_add_usage(command, way, out);
+        text_add(out, "\n", 1);
+    }
+    text_printf(out, ".Ed\n");
+    put_lines(command->text, out);
+    if (command->add_text)
+        command->add_text(&text);
+    put_lines(text.data, out);
+    text_clear(&text);
+    for (const struct way *way = command->ways; way->run && way->summary; way++)
+        text_printf(&text, "  %s %s\n", way->name, way->summary);
+    put_lines(text.data, out);
+    for (size_t i = 0; frame_table(command, i, &table, &text) && table != config_tables; i++) {
+        text_printf(out, ".Pp\n%s%s:\n", table->heading ? table->heading : "Options",
+                    text.length ? text.data : "");
+        put_table(table->params, out);
+    }
+    put_lines(command->notes, out);
+    if (command->takes_config)
+        text_printf(out, ".Pp\nTakes all\n.Sx SETTINGS .\n");
+    text_close(&text);
 }
 
 /* Laws of a calibration: the form is theirs as text, the terms are keys of the file. */
@@ -231,16 +297,29 @@ static const struct {
     {"laws", put_laws},
 };
 
-int cmd_man(int argc, char **argv)
+/* "command NAME" is the section of a command, every other part has a name alone. */
+static int print_part(const struct call *call)
 {
-    for (size_t i = 0; argc == 2 && i < sizeof parts / sizeof *parts; i++) {
-        if (strcmp(argv[1], parts[i].name) != 0)
-            continue;
-        struct text out = {0};
-        parts[i].put(&out);
-        int status = print_result(&out);
-        text_close(&out);
-        return status;
-    }
-    return say(EXIT_USAGE, "man-part: the name of a part was expected (tools/snapsim/cmd_man.c)");
+    struct text out = {0};
+    int status = EXIT_USAGE;
+    for (size_t i = 0; call->word_count == 1 && i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(call->words[0], parts[i].name) == 0)
+            parts[i].put(&out);
+    for (size_t i = 0; call->word_count == 2 && commands[i]; i++)
+        if (strcmp(call->words[1], commands[i]->name) == 0)
+            put_command(commands[i], &out);
+    status = out.length > 0 ? print_result(&out) : frame_say_missing(call);
+    text_close(&out);
+    return status;
 }
+
+const struct command cmd_man = {
+    .name = "man-part",
+    .text = "Prints a part of the manual pages (tools/snapsim/cmd_man.c).\n",
+    .examples = "  snapsim man-part options\n",
+    .ways = {{.words = "NAME | command NAME",
+              .missing = "the name of a part (tools/snapsim/cmd_man.c) was",
+              .least = 1,
+              .most = 2,
+              .run = print_part}},
+};

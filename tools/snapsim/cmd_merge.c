@@ -7,7 +7,6 @@
 #include "sim/core/lines.h"
 #include "sim/core/mem.h"
 #include "sim/core/packed.h"
-#include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 #include "tools/sweep/cells.h"
 #include "tools/sweep/known_models.h"
@@ -132,44 +131,46 @@ static int finish(const struct merge *merge, const char *output)
     return status;
 }
 
-#define PARTS_MAX 4096
+struct merge_options {
+    char *output;
+};
 
-int cmd_merge(int argc, char **argv)
+static const struct param merge_params[] = {
+    OPTION_OUTPUT(struct merge_options, "FILE", "a .jsonl or .zst file instead of stdout"),
+    PARAM_END,
+};
+
+static int merge_parts(const struct call *call)
 {
-    const char *output = NULL;
-    const struct flag table[] = {
-        {"--output", "FILE", "a .jsonl or .zst file instead of stdout", &output, NULL},
-        {"-o", "FILE", "the same", &output, NULL},
-        {NULL, NULL, NULL, NULL, NULL}};
-    const char **parts = mem_array(PARTS_MAX, sizeof *parts);
-    struct options options = {.flags = table, .positional = parts, .most = PARTS_MAX};
+    const struct merge_options *options = call->settings;
     struct merge merge = {0};
     struct err err;
     int status = EXIT_GOOD;
-    if (options_parse(&options, argc, argv, &err) != 0) {
-        status = say(EXIT_USAGE, "%s", err.text);
-    } else if (options.help) {
-        fputs("usage: snapsim merge DIR|FILE... [--output FILE]\n\n"
-              "Puts the parts of a sweep together (snapsim sweep --shard); the same bytes as one "
-              "run.\n\n",
-              stdout);
-        options_print_flags(table, stdout);
-        fputs("\nexample:\n  snapsim merge part-1 part-2 --output all.jsonl.zst\n", stdout);
-    } else if (options.count == 0) {
-        status = say(EXIT_USAGE, "merge: results were expected (snapsim merge --help)");
-    } else {
-        for (size_t i = 0; i < options.count && status == EXIT_GOOD; i++)
-            if (take_part(&merge, parts[i], &err) != 0)
-                status = say(EXIT_FAILED, "%s", err.text);
-        if (status == EXIT_GOOD)
-            status = finish(&merge, output);
-    }
+    for (size_t i = 0; i < call->word_count && status == EXIT_GOOD; i++)
+        if (take_part(&merge, call->words[i], &err) != 0)
+            status = say(EXIT_FAILED, "%s", err.text);
+    if (status == EXIT_GOOD)
+        status = finish(&merge, options->output);
     for (size_t i = 0; i < merge.cells; i++)
         free(merge.lines[i]);
     free(merge.lines);
     known_models_close(&merge.models);
     free(merge.digest);
     free(merge.version);
-    free(parts);
     return status;
 }
+
+const struct command cmd_merge = {
+    .name = "merge",
+    .summary = "put the parts of a sweep together",
+    .text = "Puts the parts of a sweep together (snapsim sweep --shard); the same bytes as one "
+            "run.\n",
+    .examples = "  snapsim merge part-1 part-2 --output all.jsonl.zst\n",
+    .options_size = sizeof(struct merge_options),
+    .ways = {{.words = "DIR|FILE...",
+              .missing = "results were",
+              .least = 1,
+              .most = ANY_NUMBER,
+              .tables = {{NULL, merge_params, 0}},
+              .run = merge_parts}},
+};

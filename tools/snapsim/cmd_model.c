@@ -4,86 +4,42 @@
 #include <string.h>
 
 #include "sim/core/json.h"
-#include "sim/core/param.h"
 #include "sim/core/text.h"
 #include "sim/core/units.h"
 #include "sim/model/flops.h"
 #include "sim/model/kind.h"
 #include "sim/model/model.h"
 #include "sim/model/presets.h"
-#include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 
 struct model_options {
     unsigned format;
     uint64_t align;   /* 0: the model's usual one */
     uint64_t context; /* of a request whose memory is printed; 0: none */
+    struct sharding sharding;
 };
 
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
 static const char *const list_formats[] = {"table", "csv", "json", NULL};
 
-static const struct param option_params[] = {
-    {"format", PARAM_CHOICE, offsetof(struct model_options, format), "table", 0, 0, list_formats,
-     "FORMAT", "table, csv (list only) or json"},
+static const struct param list_params[] = {OPTION_FORMAT(struct model_options, list_formats),
+                                           PARAM_END};
+static const struct param align_params[] = {
     {"align", PARAM_U64, offsetof(struct model_options, align), "0", 0, 65536, NULL, "TOKENS",
      "granularity of the attention kernel; 0 is 128 with MLA layers, else 16"},
+    PARAM_END};
+static const struct param show_params[] = {
+    OPTION_FORMAT(struct model_options, options_table_or_json),
     {"context", PARAM_U64, offsetof(struct model_options, context), "0", 0, 16777216, NULL,
      "TOKENS", "show also what a request of so many tokens takes"},
     PARAM_END,
 };
-
-static const char usage_text[] =
-    "usage: snapsim model list [--format table|csv|json]\n"
-    "       snapsim model show NAME|FILE.json [option...]\n"
-    "\n"
-    "Lists the models that snapsim knows, or prints what one of them keeps in memory per GPU,\n"
-    "with the arithmetic. `show --format json` prints a model as a file that can be edited and\n"
-    "given back wherever a model is named. A file may also be the config.json of a Hugging Face\n"
-    "model of a family that is known.\n"
-    "\n";
-
-static const char example_text[] =
-    "\n"
-    "examples:\n"
-    "  snapsim model show kimi-k3 --tp 8\n"
-    "  snapsim model show kimi-k3 --tp 8 --dcp 8 --kv-dtype fp8 --snapshot-dtype bf16\n"
-    "  snapsim model show qwen3.5-27b --format json >mine.json\n"
-    "  snapsim model show ./mine.json --tp 4\n"
-    "  snapsim model show qwen3.6-27b --conv-dtype fp32 --kv-dtype q8_0 --context 262144\n"
-    "  snapsim model show path/to/config.json --pp 8\n";
 
 static int put(struct text *out, int status)
 {
     int printed = print_result(out);
     text_close(out);
     return printed == EXIT_GOOD ? status : printed;
-}
-
-static void help_table(const struct param *table, struct text *out)
-{
-    for (const struct param *entry = table; entry->name; entry++) {
-        struct text flag = {0};
-        text_printf(&flag, "--%s %s", entry->name, entry->metavar);
-        text_printf(out, "  %-24s %s\n", flag.data, entry->help);
-        if (entry->type == PARAM_CHOICE && table == sharding_params) {
-            text_printf(out, "  %-24s ", "");
-            for (size_t i = 0; entry->choice[i]; i++)
-                text_printf(out, "%s%s", i ? ", " : "one of ", entry->choice[i]);
-            text_printf(out, " (default %s)\n", entry->default_text);
-        }
-        text_close(&flag);
-    }
-}
-
-static int help(void)
-{
-    struct text out = {0};
-    text_printf(&out, "%soptions:\n", usage_text);
-    help_table(sharding_params, &out);
-    help_table(option_params, &out);
-    text_printf(&out, "%s", example_text);
-    return put(&out, EXIT_GOOD);
 }
 
 static void list_line(const struct model *model, const struct model_sizes *sizes, unsigned format,
@@ -118,8 +74,9 @@ static void sizes_json(const struct model_sizes *sizes, uint64_t page_tokens, st
     json_add_u64(parent, "page_tokens", page_tokens);
 }
 
-static int list_models(const struct model_options *options)
+static int list_models(const struct call *call)
 {
+    const struct model_options *options = call->settings;
     struct sharding sharding;
     struct err err;
     param_defaults(sharding_params, &sharding);
@@ -454,52 +411,54 @@ static void show_json(const struct model *model, const struct sharding *sharding
     json_close(top);
 }
 
-static int show_model(const char *name, const struct sharding *sharding,
-                      const struct model_options *options)
+static int show_model(const struct call *call)
 {
+    const struct model_options *options = call->settings;
+    const struct sharding *sharding = &options->sharding;
+    const char *name = call->words[0];
     struct model model;
     struct model_sizes sizes;
     struct err err;
     struct text out = {0};
-    if (name == NULL)
-        return say(EXIT_USAGE, "model show: a model was expected (see snapsim model list)");
-    if (options->format == FORMAT_CSV)
-        return say(EXIT_USAGE, "--format: table or json was expected for show, found 'csv'");
     if (model_load(&model, name, &err) != 0)
         return say(strchr(name, '/') || strstr(name, ".json") ? EXIT_FAILED : EXIT_USAGE, "%s",
                    err.text);
     uint64_t align = options->align ? options->align : model_default_align(&model);
     if (model_sizes(&model, sharding, &sizes, &err) != 0 ||
-        (options->format == FORMAT_TABLE &&
+        (options->format == PRINT_TABLE &&
          show_table(&model, sharding, &sizes, align, options->context, &out, &err) != 0)) {
         text_close(&out);
         return say(EXIT_USAGE, "--%s", err.text); /* the text starts with the setting's name */
     }
-    if (options->format == FORMAT_JSON)
+    if (options->format == PRINT_JSON)
         show_json(&model, sharding, &sizes, align, options->context, &out);
     return put(&out, EXIT_GOOD);
 }
 
-int cmd_model(int argc, char **argv)
-{
-    const char *word = argc > 1 ? argv[1] : NULL, *name = NULL;
-    bool lists = word && strcmp(word, "list") == 0;
-    if (word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0))
-        return help();
-    if (!word || (!lists && strcmp(word, "show") != 0))
-        return say(EXIT_USAGE, "model: 'list' or 'show' was expected, found %s%s%s",
-                   word ? "'" : "nothing", word ? word : "", word ? "'" : "");
-    struct model_options settings;
-    struct sharding sharding;
-    param_defaults(option_params, &settings);
-    param_defaults(sharding_params, &sharding);
-    const struct option_group groups[] = {
-        {option_params, &settings}, {lists ? NULL : sharding_params, &sharding}, {NULL, NULL}};
-    struct options options = {.groups = groups, .positional = &name, .most = lists ? 0 : 1};
-    struct err err;
-    if (options_parse(&options, argc - 1, argv + 1, &err) != 0)
-        return say(EXIT_USAGE, "%s", err.text);
-    if (options.help)
-        return help();
-    return lists ? list_models(&settings) : show_model(name, &sharding, &settings);
-}
+const struct command cmd_model = {
+    .name = "model",
+    .summary = "sizes of a model, with their arithmetic",
+    .text = "Lists the models that snapsim knows, or prints what one of them keeps in memory per "
+            "GPU, with the arithmetic. `show --format json` prints a model as a file that can be "
+            "edited and given back wherever a model is named. A file may also be the config.json "
+            "of a Hugging Face model of a family that is known.\n",
+    .examples = "  snapsim model show kimi-k3 --tp 8\n"
+                "  snapsim model show kimi-k3 --tp 8 --dcp 8 --kv-dtype fp8 --snapshot-dtype bf16\n"
+                "  snapsim model show qwen3.5-27b --format json >mine.json\n"
+                "  snapsim model show ./mine.json --tp 4\n"
+                "  snapsim model show qwen3.6-27b --conv-dtype fp32 --context 262144\n"
+                "  snapsim model show path/to/config.json --pp 8\n",
+    .options_size = sizeof(struct model_options),
+    .ways = {{.name = "list",
+              .tables = {{NULL, align_params, 0}, {NULL, list_params, 0}},
+              .run = list_models},
+             {.name = "show",
+              .words = "NAME|FILE.json",
+              .missing = "a model (see snapsim model list) was",
+              .least = 1,
+              .most = 1,
+              .tables = {{NULL, align_params, 0},
+                         {NULL, show_params, 0},
+                         {"Sharding", sharding_params, offsetof(struct model_options, sharding)}},
+              .run = show_model}},
+};

@@ -3,76 +3,64 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 #include "tools/view/report.h"
 #include "tools/view/where.h"
 
-static void help(const struct flag *flags)
-{
-    fputs("usage: snapsim report RESULTS -o FILE.html [options]\n\n"
-          "Writes one page with figures, all results as a table, the configuration, and a sweep\n"
-          "file that makes them again. The page needs no other file and asks for none; scripts\n"
-          "only sort and filter the table. Figures need gnuplot.\n\n",
-          stdout);
-    options_print_flags(flags, stdout);
-    fputs("\nexamples:\n"
-          "  snapsim report out -o report.html\n"
-          "  snapsim report out -o lru.html --where eviction=lru --value hit_ratio,peak_bytes\n",
-          stdout);
-}
+struct report_options {
+    char *output, *title, *values;
+    struct words where;
+};
 
-static int write_report(const char *path, const char *output, const struct words *where,
-                        const struct report_request *request)
+static const struct param report_params[] = {
+    OPTION_OUTPUT(struct report_options, "FILE.html", "the page"),
+    OPTION_TEXT(struct report_options, "title", title, "TEXT", "[the sweep's name]"),
+    OPTION_WHERE(struct report_options),
+    OPTION_TEXT(struct report_options, "value", values, "KEY,...", "what the table shows"),
+    PARAM_END,
+};
+
+static int report(const struct call *call)
 {
+    const struct report_options *options = call->settings;
+    if (options->output == NULL)
+        return frame_say_missing(call);
     struct results results;
-    struct text page = {0};
+    struct text page = {0}, command = {0};
     struct err err;
-    int status = EXIT_GOOD, result = results_open(&results, path, &err);
+    text_printf(&command, "snapsim report");
+    for (int i = 1; i < call->argc; i++)
+        options_add_word(call->argv[i], &command);
+    const struct report_request request = {
+        .title = options->title, .values = options->values, .command = command.data};
+    int status = EXIT_GOOD, result = results_open(&results, call->words[0], &err);
     if (result == 0)
-        result = where_apply(&results, where, &err);
+        result = where_apply(&results, &options->where, &err);
     if (result == 0)
-        result = report_write(&results, request, &page, &err);
+        result = report_write(&results, &request, &page, &err);
     if (result != 0)
         status = say(failed_status(result), "%s", err.text);
-    else if (text_write_file(output, page.data, page.length, &err) != 0)
+    else if (text_write_file(options->output, page.data, page.length, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     results_close(&results);
     text_close(&page);
-    return status;
-}
-
-int cmd_report(int argc, char **argv)
-{
-    const char *output = NULL, *path = NULL, *one_where = NULL;
-    struct report_request request = {0};
-    struct words where = {0};
-    struct text command = {0};
-    const struct flag table[] = {
-        {"-o", "FILE.html", "the page", &output, NULL},
-        {"--title", "TEXT", "[the sweep's name]", &request.title, NULL},
-        {"--where", "KEY=VALUE", "only these results; may be repeated; != leaves out", &one_where,
-         NULL},
-        {"--value", "KEY,...", "what the table shows", &request.values, NULL},
-        {NULL, NULL, NULL, NULL, NULL}};
-    struct options options = {.flags = table, .positional = &path, .most = 1};
-    struct err err;
-    int status = EXIT_GOOD;
-    text_printf(&command, "snapsim report");
-    for (int i = 1; i < argc; i++)
-        options_add_word(argv[i], &command);
-    request.command = command.data;
-    if (words_take(&where, "--where", &argc, argv, &err) != 0 ||
-        options_parse(&options, argc, argv, &err) != 0)
-        status = say(EXIT_USAGE, "%s", err.text);
-    else if (options.help)
-        help(table);
-    else if (path == NULL || output == NULL)
-        status = say(EXIT_USAGE,
-                     "report: RESULTS and -o FILE.html were expected (snapsim report --help)");
-    else
-        status = write_report(path, output, &where, &request);
-    words_close(&where);
     text_close(&command);
     return status;
 }
+
+const struct command cmd_report = {
+    .name = "report",
+    .summary = "results as one HTML page",
+    .text = "Writes one page with figures, all results as a table, the configuration, and a sweep "
+            "file that makes them again. The page needs no other file and asks for none; scripts "
+            "only sort and filter the table. Figures need gnuplot.\n",
+    .examples = "  snapsim report out -o report.html\n"
+                "  snapsim report out -o lru.html --where eviction=lru --value hit_ratio\n",
+    .options_size = sizeof(struct report_options),
+    .ways = {{.words = "RESULTS -o FILE.html",
+              .missing = "RESULTS and -o FILE.html were",
+              .least = 1,
+              .most = 1,
+              .tables = {{NULL, report_params, 0}},
+              .run = report}},
+};

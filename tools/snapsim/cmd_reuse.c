@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 #include "tools/sweep/load.h"
 #include "tools/view/figure.h"
@@ -77,21 +76,6 @@ static void print_bins(const char *of, struct bin bins[WAITS][BINS], struct text
     }
 }
 
-static void help(const struct flag *flags)
-{
-    fputs(
-        "usage: snapsim reuse [TRACE] [options]\n\n"
-        "How long ago, and how deep, what each prompt shares with earlier ones was last used, as\n"
-        "a CSV of histograms: of (gap_s or depth_tokens), waited_for, from, to, requests, tokens.\n"
-        "Of a run's settings, those of the load matter.\n\n",
-        stdout);
-    options_print_flags(flags, stdout);
-    options_print_settings(stdout);
-    fputs("\nexample:\n  snapsim reuse v8.jsonl.zst >reuse.csv && snapsim plot reuse reuse.csv -o "
-          "reuse.pdf\n",
-          stdout);
-}
-
 static int print_reuse(const struct load *load)
 {
     struct text out = {0};
@@ -106,30 +90,38 @@ static int print_reuse(const struct load *load)
     return status;
 }
 
-int cmd_reuse(int argc, char **argv)
-{
-    const char *trace = NULL, *trace_format = NULL;
-    const struct flag table[] = {{"--trace-format", "F",
-                                  "the trace's format; by its content if not given", &trace_format,
-                                  NULL},
-                                 {NULL, NULL, NULL, NULL, NULL}};
+struct reuse_options {
     struct config config;
-    config_open(&config);
-    struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
+    char *trace_format;
+};
+
+static const struct param reuse_params[] = {OPTION_TRACE_FORMAT(struct reuse_options), PARAM_END};
+
+static int reuse(const struct call *call)
+{
+    const struct reuse_options *options = call->settings;
     struct err err;
     struct load load = {0};
     int status = EXIT_GOOD;
-    if (options_parse(&options, argc, argv, &err) != 0)
+    if (arrival_check(options->config.arrival, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
-    else if (options.help)
-        help(table);
-    else if (arrival_check(config.arrival, &err) != 0)
-        status = say(EXIT_USAGE, "%s", err.text);
-    else if (load_open(&load, trace, trace_format, &config, &err) != 0)
+    else if (load_open(&load, call->words[0], options->trace_format, &options->config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else
         status = print_reuse(&load);
     load_close(&load);
-    config_close(&config);
     return status;
 }
+
+const struct command cmd_reuse = {
+    .name = "reuse",
+    .summary = "how long ago, and how deep, a trace reuses its prompts",
+    .text = "How long ago, and how deep, what each prompt shares with earlier ones was last used, "
+            "as a CSV of histograms: of (gap_s or depth_tokens), waited_for, from, to, requests, "
+            "tokens. Of a run's settings, those of the load matter.\n",
+    .examples = "  snapsim reuse v8.jsonl.zst >reuse.csv\n"
+                "  snapsim plot reuse reuse.csv -o reuse.pdf\n",
+    .options_size = sizeof(struct reuse_options),
+    .takes_config = true,
+    .ways = {{.words = "[TRACE]", .most = 1, .tables = {{NULL, reuse_params, 0}}, .run = reuse}},
+};

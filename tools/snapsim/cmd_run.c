@@ -6,7 +6,6 @@
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
 #include "tools/snapsim/hints.h"
-#include "tools/snapsim/options.h"
 #include "tools/snapsim/sheet.h"
 #include "tools/snapsim/snapsim.h"
 #include "tools/sweep/known_models.h"
@@ -14,35 +13,32 @@
 #include "tools/view/figure.h"
 #include "traces/synth.h"
 
-enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
+enum { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
 static const char *const formats[] = {"table", "json", "csv", NULL};
 
-struct run_flags {
+struct run_options {
+    struct config config;
     unsigned format;
-    const char *config_path, *per_request, *timeline, *trace_format;
+    char *config_path, *per_request, *timeline, *trace_format;
+};
+
+static const struct param run_params[] = {
+    OPTION_TEXT(struct run_options, "config", config_path, "FILE",
+                "settings from a result's JSON, or from an object of settings"),
+    OPTION_FORMAT(struct run_options, formats),
+    OPTION_TEXT(struct run_options, "per-request", per_request, "FILE",
+                "also write one CSV line per request"),
+    OPTION_TEXT(struct run_options, "timeline", timeline, "FILE",
+                "also write where the bytes are after each request, as CSV"),
+    OPTION_TRACE_FORMAT(struct run_options),
+    PARAM_END,
 };
 
 /* What is written as the run goes, as CSV; of what is not asked for, nothing. */
 struct rows {
-    const struct run_flags *flags;
+    const struct run_options *options;
     struct text requests, timeline;
 };
-
-static void help(const struct flag *flags)
-{
-    fputs("usage: snapsim run [TRACE] [options]\n\n"
-          "Replays a trace through one setting and prints what it saved. Without TRACE, a load is\n"
-          "generated from the seed (snapsim trace generate says how).\n\n",
-          stdout);
-    options_print_flags(flags, stdout);
-    options_print_settings(stdout);
-    fputs("\nexamples:\n"
-          "  snapsim run v8.jsonl.zst --placement turn+fixed:4096 --capacity 512GiB\n"
-          "  snapsim run v8.jsonl.zst --model qwen3.5-35b --eviction lru:refresh=path --format "
-          "json\n"
-          "  snapsim run v8.jsonl.zst --config result.json     the run that made a result, again\n",
-          stdout);
-}
 
 /* What a result says of its trace, beside the config. */
 struct origin {
@@ -125,9 +121,9 @@ static void add_request_row(struct text *out, const struct request_result *one)
 static void observe(void *user, const struct request_result *one)
 {
     struct rows *rows = user;
-    if (rows->flags->per_request)
+    if (rows->options->per_request)
         add_request_row(&rows->requests, one);
-    if (rows->flags->timeline)
+    if (rows->options->timeline)
         add_timeline_row(&rows->timeline, one);
 }
 
@@ -221,29 +217,29 @@ static int write_rows(const char *path, const struct text *rows, struct err *err
     return path ? text_write_file(path, rows->data, rows->length, err) : 0;
 }
 
-static int run_and_print(const struct setup *setup, const struct run_flags *flags,
+static int run_and_print(const struct setup *setup, const struct run_options *options,
                          const struct load *load)
 {
     struct err err;
     struct result result;
     struct text out = {0};
-    struct rows rows = {.flags = flags};
+    struct rows rows = {.options = options};
     text_printf(&rows.requests, "%s", per_request_header);
     text_printf(&rows.timeline, "%s\n", figure_timeline_columns);
     int status = EXIT_GOOD;
     if (replay_run(&result, setup, load->workload, load->schedule,
-                   flags->per_request || flags->timeline ? observe : NULL, &rows, &err) != 0) {
+                   options->per_request || options->timeline ? observe : NULL, &rows, &err) != 0) {
         status = say(EXIT_FAILED, "%s", err.text);
         goto out;
     }
-    if (flags->format == FORMAT_JSON)
+    if (options->format == FORMAT_JSON)
         print_json(&result, load->workload, &out);
-    else if (flags->format == FORMAT_CSV)
+    else if (options->format == FORMAT_CSV)
         print_csv(&result, &out);
     else
         print_table(&result, load->workload, &out);
-    if (write_rows(flags->per_request, &rows.requests, &err) != 0 ||
-        write_rows(flags->timeline, &rows.timeline, &err) != 0)
+    if (write_rows(options->per_request, &rows.requests, &err) != 0 ||
+        write_rows(options->timeline, &rows.timeline, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else
         status = print_result(&out);
@@ -257,68 +253,62 @@ out:
     return status;
 }
 
-/* Two passes over the command line: what --config says comes first, options change it. */
-static int parse(struct options *options, struct run_flags *flags, int argc, char **argv,
-                 struct origin *origin, struct models *models, struct err *err)
+/* The options of a call, which --config fills before the command line is taken once more: what it
+ * says comes first, options change it. */
+static int read_settings(const struct call *call, struct config *config, struct origin *origin,
+                         struct models *models, struct err *err)
 {
-    if (options_parse(options, argc, argv, err) != 0)
-        return EXIT_USAGE;
-    if (options->help || flags->config_path == NULL)
+    const struct run_options *options = call->settings;
+    if (options->config_path == NULL)
         return EXIT_GOOD;
-    if (read_config(options->config, flags->config_path, origin, models, err) != 0)
+    if (read_config(config, options->config_path, origin, models, err) != 0)
         return EXIT_FAILED;
-    options->count = 0;
-    return options_parse(options, argc, argv, err) == 0 ? EXIT_GOOD : EXIT_USAGE;
+    return frame_parse_again(call, err) == 0 ? EXIT_GOOD : EXIT_USAGE;
 }
 
-int cmd_run(int argc, char **argv)
+static int run(const struct call *call)
 {
-    struct run_flags flags = {.format = FORMAT_TABLE};
-    const char *format = "table";
-    const struct flag table[] = {
-        {"--config", "FILE", "settings from a result's JSON, or from an object of settings",
-         &flags.config_path, NULL},
-        {"--format", "table|json|csv", "how to print the result", &format, NULL},
-        {"--per-request", "FILE", "also write one CSV line per request", &flags.per_request, NULL},
-        {"--timeline", "FILE", "also write where the bytes are after each request, as CSV",
-         &flags.timeline, NULL},
-        {"--trace-format", "F", "the trace's format; by its content if not given",
-         &flags.trace_format, NULL},
-        {NULL, NULL, NULL, NULL, NULL}};
-    struct config config;
-    config_open(&config);
-    const char *trace = NULL;
-    struct options options = {.flags = table, .config = &config, .positional = &trace, .most = 1};
+    struct run_options *options = call->options->settings;
+    struct config *config = &options->config;
     struct err err;
     struct origin origin = {"", NULL};
     struct load load = {0};
     struct models models = {0};
     struct setup setup = {0};
-    int status = parse(&options, &flags, argc, argv, &origin, &models, &err);
-    if (trace == NULL)
-        trace = origin.generated;
+    int status = read_settings(call, config, &origin, &models, &err);
+    const char *trace = call->word_count > 0 ? call->words[0] : origin.generated;
     if (status != EXIT_GOOD)
         say((enum exit_status)status, "%s", err.text);
-    else if (options.help)
-        help(table);
-    else if (flags.per_request && flags.timeline && strcmp(flags.per_request, flags.timeline) == 0)
+    else if (options->per_request && options->timeline &&
+             strcmp(options->per_request, options->timeline) == 0)
         status =
             say(EXIT_USAGE, "--per-request and --timeline: two files were expected, found '%s'",
-                flags.timeline);
-    else if (options_parse_choice(format, "--format", formats, &flags.format, &err) != 0 ||
-             setup_open(&setup, &config, &snapsim_plugins, &models, &err) != 0)
+                options->timeline);
+    else if (setup_open(&setup, config, &snapsim_plugins, &models, &err) != 0)
         status = say(EXIT_USAGE, "%s", err.text);
-    else if (load_open(&load, trace, flags.trace_format, &config, &err) != 0)
+    else if (load_open(&load, trace, options->trace_format, config, &err) != 0)
         status = say(EXIT_FAILED, "%s", err.text);
     else if (origin.sha256[0] && strcmp(origin.sha256, load.workload->sha256) != 0)
         status = say(EXIT_FAILED, "%s was made from another trace: sha256 %s expected, found %s",
-                     flags.config_path, origin.sha256, load.workload->sha256);
+                     options->config_path, origin.sha256, load.workload->sha256);
     else
-        status = run_and_print(&setup, &flags, &load);
+        status = run_and_print(&setup, options, &load);
     load_close(&load);
     setup_close(&setup);
     models_close(&models);
-    config_close(&config);
     free(origin.generated);
     return status;
 }
+
+const struct command cmd_run = {
+    .name = "run",
+    .summary = "replay a trace through one setting",
+    .text = "Replays a trace through one setting and prints what it saved. Without TRACE, a load "
+            "is generated from the seed (snapsim trace generate says how).\n",
+    .examples = "  snapsim run v8.jsonl.zst --placement turn+fixed:4096 --capacity 512GiB\n"
+                "  snapsim run v8.jsonl.zst --model qwen3.5-35b --eviction lru:refresh=path\n"
+                "  snapsim run v8.jsonl.zst --config result.json   the run of a result, again\n",
+    .options_size = sizeof(struct run_options),
+    .takes_config = true,
+    .ways = {{.words = "[TRACE]", .most = 1, .tables = {{NULL, run_params, 0}}, .run = run}},
+};

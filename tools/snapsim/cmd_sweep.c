@@ -14,21 +14,37 @@
 #include "sim/core/lines.h"
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
-#include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 #include "tools/sweep/journal.h"
 #include "tools/sweep/known_models.h"
 #include "tools/sweep/limits.h"
 #include "tools/sweep/shared_loads.h"
 
-#define THREADS_MAX 1024
 #define PROGRESS_INTERVAL_NS 200000000u
+#define SHARDS_MAX 1000000
 #define SAMPLES 5              /* that a dry run takes at most */
 #define SAMPLES_NS 2000000000u /* after which it takes no more */
 
-struct sweep_flags {
-    const char *threads, *output, *shard, *trace_dir;
+struct sweep_options {
+    uint64_t threads;
+    char *output, *shard, *trace_dir;
     bool dry_run, resume, force;
+};
+
+static const struct param sweep_params[] = {
+    OPTION_THREADS(struct sweep_options),
+    OPTION_OUTPUT(struct sweep_options, "DIR|FILE",
+                  "where results go: DIR/results.jsonl, or a .jsonl or .zst file"),
+    OPTION_SWITCH(struct sweep_options, "resume", resume,
+                  "go on with what an earlier run left there"),
+    OPTION_SWITCH(struct sweep_options, "force", force, "replace what is there"),
+    OPTION_TEXT(struct sweep_options, "shard", shard, "I/N",
+                "run only part I of N; snapsim merge puts parts together"),
+    OPTION_TEXT(struct sweep_options, "trace-dir", trace_dir, "DIR",
+                "where relative paths of traces are looked up first"),
+    OPTION_SWITCH(struct sweep_options, "dry-run", dry_run,
+                  "print the cells and an estimate of time and memory"),
+    PARAM_END,
 };
 
 /* What the threads share. Everything behind the lock; the rest is const while they run. */
@@ -210,8 +226,10 @@ static int parse_shard(const char *text, uint64_t *part, uint64_t *parts, struct
     const char *slash = strchr(text, '/');
     char *first = mem_strndup(text, slash ? (size_t)(slash - text) : 0);
     int result = -1;
-    if (slash && options_parse_count(slash + 1, "shard", 1000000, parts, err) == 0)
-        result = options_parse_count(first, "shard", *parts, part, err);
+    if (slash && units_parse_u64(slash + 1, parts, err) == 0 && *parts >= 1 &&
+        *parts <= SHARDS_MAX && units_parse_u64(first, part, err) == 0 && *part >= 1 &&
+        *part <= *parts)
+        result = 0;
     free(first);
     return result == 0
                ? 0
@@ -410,8 +428,8 @@ static int check_complete(const struct crew *crew, const char *target)
     return status;
 }
 
-static int sweep(struct crew *crew, const struct sweep_flags *flags, size_t threads, uint64_t part,
-                 uint64_t parts)
+static int run_sweep(struct crew *crew, const struct sweep_options *options, uint64_t part,
+                     uint64_t parts)
 {
     struct err err;
     char *target = NULL;
@@ -421,10 +439,10 @@ static int sweep(struct crew *crew, const struct sweep_flags *flags, size_t thre
     int status = EXIT_GOOD;
     uint64_t journal_identity = digest_bytes(digest_u64(crew->identity, part << 32 | parts),
                                              snapsim_version, strlen(snapsim_version));
-    if (!flags->dry_run && (target_path(&target, flags->output, &err) != 0 ||
-                            journal_open(&crew->journal, target, journal_identity, crew->models,
-                                         crew->sweep->cell_count, flags->resume, flags->force,
-                                         &complete, &err) != 0)) {
+    if (!options->dry_run && (target_path(&target, options->output, &err) != 0 ||
+                              journal_open(&crew->journal, target, journal_identity, crew->models,
+                                           crew->sweep->cell_count, options->resume, options->force,
+                                           &complete, &err) != 0)) {
         status = say(EXIT_FAILED, "%s", err.text);
         goto out;
     }
@@ -436,14 +454,14 @@ static int sweep(struct crew *crew, const struct sweep_flags *flags, size_t thre
     crew->todo = todo;
     for (size_t i = 0; i < crew->todo_count; i++)
         shared_loads_expect(crew->loads, todo[i]);
-    if (flags->dry_run) {
-        status = dry_run(crew, threads, &out);
+    if (options->dry_run) {
+        status = dry_run(crew, options->threads, &out);
         goto out;
     }
     struct sigaction action = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    run_crew(crew, threads);
+    run_crew(crew, options->threads);
     status = finish(crew, target);
 out:
     journal_close(crew->journal);
@@ -453,67 +471,46 @@ out:
     return status;
 }
 
-static void help(const struct flag *flags)
+static int sweep(const struct call *call)
 {
-    fputs("usage: snapsim sweep SWEEP.json [options]\n\n"
-          "Replays all combinations of the settings that a file lists. The results are JSON lines\n"
-          "in a stable order, the same for any number of threads. The file is described in\n"
-          "snapsim-sweep(5).\n\n",
-          stdout);
-    options_print_flags(flags, stdout);
-    fputs("\nexamples:\n"
-          "  snapsim sweep sweep.json --dry-run\n"
-          "  snapsim sweep sweep.json -j 8 --output out\n"
-          "  snapsim table out --rows placement --columns capacity\n",
-          stdout);
-}
-
-int cmd_sweep(int argc, char **argv)
-{
-    struct sweep_flags flags = {.threads = "1"};
-    const struct flag table[] = {
-        {"-j", "N", "threads [1]", &flags.threads, NULL},
-        {"--output", "DIR|FILE", "where results go: DIR/results.jsonl, or a .jsonl or .zst file",
-         &flags.output, NULL},
-        {"--resume", NULL, "go on with what an earlier run left there", NULL, &flags.resume},
-        {"--force", NULL, "replace what is there", NULL, &flags.force},
-        {"--shard", "I/N", "run only part I of N; snapsim merge puts parts together", &flags.shard,
-         NULL},
-        {"--trace-dir", "DIR", "where relative paths of traces are looked up first",
-         &flags.trace_dir, NULL},
-        {"--dry-run", NULL, "print the cells and an estimate of time and memory", NULL,
-         &flags.dry_run},
-        {NULL, NULL, NULL, NULL, NULL}};
-    const char *path = NULL;
-    struct options options = {.flags = table, .positional = &path, .most = 1};
+    const struct sweep_options *options = call->settings;
     struct err err;
-    uint64_t threads = 1, part = 1, parts = 1;
-    if (options_parse(&options, argc, argv, &err) != 0)
-        return say(EXIT_USAGE, "%s", err.text);
-    if (options.help) {
-        help(table);
-        return EXIT_GOOD;
-    }
-    if (path == NULL)
-        return say(EXIT_USAGE, "sweep: a file was expected (snapsim sweep --help)");
-    if (options_parse_count(flags.threads, "-j", THREADS_MAX, &threads, &err) != 0 ||
-        parse_shard(flags.shard, &part, &parts, &err) != 0)
+    uint64_t part = 1, parts = 1;
+    if (parse_shard(options->shard, &part, &parts, &err) != 0)
         return say(EXIT_USAGE, "%s", err.text);
     struct sweep cells;
-    if (sweep_open(&cells, path, &err) != 0)
+    if (sweep_open(&cells, call->words[0], &err) != 0)
         return say(EXIT_FAILED, "%s", err.text);
     struct shared_loads loads;
-    shared_loads_open(&loads, &cells, flags.trace_dir);
+    shared_loads_open(&loads, &cells, options->trace_dir);
     struct limits_memo limits;
     limits_memo_open(&limits);
     struct known_models models;
     known_models_open(&models, &cells);
     struct crew crew = {.sweep = &cells, .loads = &loads, .limits = &limits, .models = &models};
     crew.identity = identity_of(&cells, &loads, &models);
-    int status = sweep(&crew, &flags, (size_t)threads, part, parts);
+    int status = run_sweep(&crew, options, part, parts);
     known_models_close(&models);
     limits_memo_close(&limits);
     shared_loads_close(&loads);
     sweep_close(&cells);
     return status;
 }
+
+const struct command cmd_sweep = {
+    .name = "sweep",
+    .summary = "replay all combinations of settings, in parallel",
+    .text = "Replays all combinations of the settings that a file lists. The results are JSON "
+            "lines in a stable order, the same for any number of threads. The file is described "
+            "in snapsim-sweep(5).\n",
+    .examples = "  snapsim sweep sweep.json --dry-run\n"
+                "  snapsim sweep sweep.json -j 8 --output out\n"
+                "  snapsim table out --rows placement --columns capacity\n",
+    .options_size = sizeof(struct sweep_options),
+    .ways = {{.words = "SWEEP.json",
+              .missing = "a file was",
+              .least = 1,
+              .most = 1,
+              .tables = {{NULL, sweep_params, 0}},
+              .run = sweep}},
+};

@@ -3,36 +3,11 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
-#include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 #include "tools/view/pivot.h"
 #include "tools/view/where.h"
 
 #define TABLE_SCHEMA 1
-
-struct table_flags {
-    const char *format, *aggregate;
-    bool best, keys;
-    struct pivot_request request;
-    struct words where;
-};
-
-static void help(const struct flag *flags)
-{
-    fputs(
-        "usage: snapsim table RESULTS [options]\n\n"
-        "Prints results of `snapsim sweep` (a file or its directory), or of `run --format json`,\n"
-        "as a table. What is not said is chosen from the settings that vary.\n\n",
-        stdout);
-    options_print_flags(flags, stdout);
-    fputs("\nexamples:\n"
-          "  snapsim table out --rows placement --columns capacity --value hit_ratio\n"
-          "  snapsim table out --where capacity=64GiB --where eviction=lru --best\n"
-          "  snapsim table out --rows placement.interval --value hit_ratio,peak_bytes\n"
-          "  snapsim table out --rows placement --columns capacity --aggregate mean   over seeds\n"
-          "  snapsim table out --keys                                      what can be asked for\n",
-          stdout);
-}
 
 /* ---- a grid of texts, for eyes ---- */
 
@@ -296,6 +271,28 @@ static void print_keys(const struct results *results, struct text *out)
 /* ---- the command ---- */
 
 enum table_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_MARKDOWN };
+static const char *const formats[] = {"table", "csv", "json", "markdown", NULL};
+
+struct table_options {
+    char *rows, *columns, *values;
+    struct words where;
+    bool best, keys;
+    unsigned aggregate, format;
+};
+
+static const struct param table_params[] = {
+    OPTION_TEXT(struct table_options, "rows", rows, "KEY,...", "what makes the rows"),
+    OPTION_TEXT(struct table_options, "columns", columns, "KEY,...|none", "what makes the columns"),
+    OPTION_TEXT(struct table_options, "value", values, "KEY,...", "what is shown [hit_ratio]"),
+    OPTION_WHERE(struct table_options),
+    OPTION_SWITCH(struct table_options, "best", best,
+                  "mark the best of each column; csv and json: only those"),
+    OPTION_AGGREGATE(struct table_options),
+    OPTION_FORMAT(struct table_options, formats),
+    OPTION_SWITCH(struct table_options, "keys", keys,
+                  "list the keys, and how many values each has"),
+    PARAM_END,
+};
 
 static void print_pivot(const struct pivot *pivot, enum table_format format, bool best,
                         struct text *out)
@@ -330,23 +327,26 @@ static void mention_failed(const struct results *results)
     }
 }
 
-static int show(const char *path, struct table_flags *flags, enum table_format format)
+static int table(const struct call *call)
 {
+    const struct table_options *options = call->settings;
+    const struct pivot_request request = {options->rows, options->columns, options->values,
+                                          (enum pivot_aggregate)options->aggregate};
     struct results results;
     struct pivot pivot = {0};
     struct text out = {0};
     struct err err;
     int status = EXIT_GOOD, result = 0;
-    if (results_open(&results, path, &err) != 0) {
+    if (results_open(&results, call->words[0], &err) != 0) {
         status = say(EXIT_FAILED, "%s", err.text);
-    } else if (flags->keys) {
+    } else if (options->keys) {
         print_keys(&results, &out);
         status = print_result(&out);
-    } else if ((result = where_apply(&results, &flags->where, &err)) != 0 ||
-               (result = pivot_open(&pivot, &results, &flags->request, &err)) != 0) {
+    } else if ((result = where_apply(&results, &options->where, &err)) != 0 ||
+               (result = pivot_open(&pivot, &results, &request, &err)) != 0) {
         status = say(failed_status(result), "%s", err.text);
     } else {
-        print_pivot(&pivot, format, flags->best, &out);
+        print_pivot(&pivot, (enum table_format)options->format, options->best, &out);
         mention_failed(&results);
         status = print_result(&out);
     }
@@ -356,40 +356,21 @@ static int show(const char *path, struct table_flags *flags, enum table_format f
     return status;
 }
 
-int cmd_table(int argc, char **argv)
-{
-    static const char *const formats[] = {"table", "csv", "json", "markdown", NULL};
-    struct table_flags flags = {.format = "table", .aggregate = "none"};
-    const char *one_where = NULL;
-    const struct flag table[] = {
-        {"--rows", "KEY,...", "what makes the rows", &flags.request.rows, NULL},
-        {"--columns", "KEY,...|none", "what makes the columns", &flags.request.columns, NULL},
-        {"--value", "KEY,...", "what is shown [hit_ratio]", &flags.request.values, NULL},
-        {"--where", "KEY=VALUE", "only these results; may be repeated; != leaves out", &one_where,
-         NULL},
-        {"--best", NULL, "mark the best of each column; csv and json: only those", NULL,
-         &flags.best},
-        {"--aggregate", "mean|min|max", "of several results in one cell", &flags.aggregate, NULL},
-        {"--format", "F", "table, csv, json or markdown [table]", &flags.format, NULL},
-        {"--keys", NULL, "list the keys, and how many values each has", NULL, &flags.keys},
-        {NULL, NULL, NULL, NULL, NULL}};
-    const char *path = NULL;
-    struct options options = {.flags = table, .positional = &path, .most = 1};
-    struct err err;
-    unsigned format = 0;
-    int status = EXIT_GOOD;
-    if (words_take(&flags.where, "--where", &argc, argv, &err) != 0 ||
-        options_parse(&options, argc, argv, &err) != 0)
-        status = say(EXIT_USAGE, "%s", err.text);
-    else if (options.help)
-        help(table);
-    else if (path == NULL)
-        status = say(EXIT_USAGE, "table: RESULTS was expected (snapsim table --help)");
-    else if (pivot_parse_aggregate(&flags.request.aggregate, flags.aggregate, &err) != 0 ||
-             options_parse_choice(flags.format, "--format", formats, &format, &err) != 0)
-        status = say(EXIT_USAGE, "%s", err.text);
-    else
-        status = show(path, &flags, (enum table_format)format);
-    words_close(&flags.where);
-    return status;
-}
+const struct command cmd_table = {
+    .name = "table",
+    .summary = "results as a table of any two settings",
+    .text = "Prints results of `snapsim sweep` (a file or its directory), or of `run --format "
+            "json`, as a table. What is not said is chosen from the settings that vary.\n",
+    .examples = "  snapsim table out --rows placement --columns capacity --value hit_ratio\n"
+                "  snapsim table out --where capacity=64GiB --where eviction=lru --best\n"
+                "  snapsim table out --rows placement.interval --value hit_ratio,peak_bytes\n"
+                "  snapsim table out --rows placement --aggregate mean           over seeds\n"
+                "  snapsim table out --keys                          what can be asked for\n",
+    .options_size = sizeof(struct table_options),
+    .ways = {{.words = "RESULTS",
+              .missing = "RESULTS was",
+              .least = 1,
+              .most = 1,
+              .tables = {{NULL, table_params, 0}},
+              .run = table}},
+};

@@ -8,10 +8,8 @@
 #include "sim/core/json.h"
 #include "sim/core/mem.h"
 #include "sim/core/packed.h"
-#include "sim/core/param.h"
 #include "sim/core/text.h"
 #include "sim/core/units.h"
-#include "tools/snapsim/options.h"
 #include "tools/snapsim/snapsim.h"
 #include "traces/compiled.h"
 #include "traces/open.h"
@@ -20,8 +18,6 @@
 
 enum keep { CHOICE_KEEP, CHOICE_DROP };
 static const char *const keep_or_drop[] = {"keep", "drop", NULL};
-enum format { FORMAT_TABLE, FORMAT_JSON };
-static const char *const formats[] = {"table", "json", NULL};
 enum target { TO_NAMED, TO_COMPILED, TO_CONVERSATIONS };
 static const char *const targets[] = {"auto", "compiled", "conversations", NULL};
 
@@ -32,6 +28,7 @@ struct trace_options {
     bool share_system;
     char *output;
     unsigned to;
+    struct synth_options synth;
 };
 
 #define OPTION(name, field, type, default_, choice, metavar, help)                                 \
@@ -40,8 +37,7 @@ struct trace_options {
     }
 
 static const struct param read_params[] = {
-    OPTION("trace-format", trace_format, PARAM_TEXT, NULL, NULL, "NAME",
-           "read as conversations, mooncake or compiled, whatever the content looks like"),
+    OPTION_TRACE_FORMAT(struct trace_options),
     OPTION("partial-blocks", partial_blocks, PARAM_CHOICE, "drop", keep_or_drop, "keep|drop",
            "a last, partial block that has a number of its own (Mooncake)"),
     OPTION("replies", replies, PARAM_CHOICE, "keep", keep_or_drop, "keep|drop",
@@ -51,81 +47,21 @@ static const struct param read_params[] = {
     PARAM_END};
 
 static const struct param info_params[] = {
-    OPTION("format", format, PARAM_CHOICE, "table", formats, "table|json", "how to print"),
-    PARAM_END};
+    OPTION_FORMAT(struct trace_options, options_table_or_json), PARAM_END};
 
 static const struct param output_params[] = {
-    OPTION("output", output, PARAM_TEXT, NULL, NULL, "FILE", "the file to write; also -o FILE"),
-    PARAM_END};
+    OPTION_OUTPUT(struct trace_options, "FILE", "the file to write"), PARAM_END};
 
 static const struct param convert_params[] = {
-    OPTION("output", output, PARAM_TEXT, NULL, NULL, "FILE", "the file to write; also -o FILE"),
-    OPTION("to", to, PARAM_CHOICE, "auto", targets, "auto|compiled|conversations",
+    OPTION("to", to, PARAM_CHOICE, "auto", targets, NULL,
            "snapsim's own form, for fast loading; or run-coded lines of JSON"),
     PARAM_END};
-
-static const char usage_text[] =
-    "usage: snapsim trace info FILE... [option...]\n"
-    "       snapsim trace check FILE... [option...]\n"
-    "       snapsim trace convert FILE -o FILE [option...]\n"
-    "       snapsim trace generate -o FILE [option...]\n"
-    "\n"
-    "info      prints what is in each trace\n"
-    "check     reads each trace and checks it, and prints a line for each that is good\n"
-    "convert   writes a trace in another form\n"
-    "generate  writes a seeded load of chats and coding sessions, as run-coded conversations\n";
-
-static const char example_text[] =
-    "\n"
-    "examples:\n"
-    "  snapsim trace info shared/traces/kv-cache-tester/v8.jsonl.zst\n"
-    "  snapsim trace info --format json a.jsonl b.jsonl.zst\n"
-    "  snapsim trace convert v8.jsonl.zst -o v8.snapsim\n"
-    "  snapsim trace convert conversation_trace.jsonl.zst -o mooncake.snapsim --partial-blocks "
-    "keep\n"
-    "  snapsim trace generate -o load.jsonl --conversations 200 --coding-share 0.5 --seed 7\n";
 
 static int finish(struct text *out, int status)
 {
     int printed = out->length > 0 ? print_result(out) : EXIT_GOOD;
     text_close(out);
     return printed == EXIT_GOOD ? status : printed;
-}
-
-/* ---- the command line ---- */
-
-struct files {
-    const char **path;
-    size_t count;
-};
-
-static void help_table(const char *title, const struct param *table, struct text *out)
-{
-    text_printf(out, "\n%s:\n", title);
-    for (const struct param *entry = table; entry->name; entry++) {
-        char flag[64];
-        const char *value = entry->metavar ? entry->metavar : entry->type == PARAM_BOOL ? "" : "N";
-        snprintf(flag, sizeof flag, "--%s %s", entry->name, value);
-        for (char *c = flag; *c; c++)
-            *c = *c == '_' ? '-' : *c;
-        text_printf(out, "  %-28s ", flag);
-        text_printf(out, "%s", entry->help);
-        if (entry->default_text && entry->type != PARAM_BOOL)
-            text_printf(out, " (default %s)", entry->default_text);
-        text_printf(out, "\n");
-    }
-}
-
-static int help(void)
-{
-    struct text out = {0};
-    text_printf(&out, "%s", usage_text);
-    help_table("reading (info, check, convert)", read_params, &out);
-    help_table("info", info_params, &out);
-    help_table("convert", convert_params, &out);
-    help_table("generate", synth_params, &out);
-    text_printf(&out, "%s", example_text);
-    return finish(&out, EXIT_GOOD);
 }
 
 static struct build_options build_options(const struct trace_options *options)
@@ -335,22 +271,21 @@ static int report_file(const char *path, const struct trace_options *options,
 }
 
 /* A file that cannot be read does not keep the others from being reported. */
-static int report_files(const struct files *files, const struct trace_options *options, bool check)
+static int report_files(const struct call *call, bool check)
 {
+    const struct trace_options *options = call->settings;
     struct text out = {0};
     struct err err;
     int status = EXIT_GOOD;
-    const bool json = !check && options->format == FORMAT_JSON;
-    if (files->count == 0)
-        return say(EXIT_USAGE, "at least one trace was expected (see snapsim trace --help)");
+    const bool json = !check && options->format == PRINT_JSON;
     if (check_format_option(options) != 0)
         return EXIT_USAGE;
     struct json *top = json_new_object();
     json_add_u64(top, "schema", 1);
     struct json *rows = json_add_array(top, "traces");
     const struct report report = {&out, json ? rows : NULL, check};
-    for (size_t i = 0; i < files->count; i++)
-        if (report_file(files->path[i], options, &report, &err) != 0)
+    for (size_t i = 0; i < call->word_count; i++)
+        if (report_file(call->words[i], options, &report, &err) != 0)
             status = say(EXIT_FAILED, "%s", err.text);
     if (json) {
         json_print(top, true, &out);
@@ -360,14 +295,14 @@ static int report_files(const struct files *files, const struct trace_options *o
     return finish(&out, status);
 }
 
-static int trace_info(const struct files *files, const struct trace_options *options)
+static int trace_info(const struct call *call)
 {
-    return report_files(files, options, false);
+    return report_files(call, false);
 }
 
-static int trace_check(const struct files *files, const struct trace_options *options)
+static int trace_check(const struct call *call)
 {
-    return report_files(files, options, true);
+    return report_files(call, true);
 }
 
 /* ---- convert and generate ---- */
@@ -392,19 +327,21 @@ static bool same_file(const char *a, const char *b)
            first.st_ino == second.st_ino;
 }
 
-static int trace_convert(const struct files *files, const struct trace_options *options)
+static int trace_convert(const struct call *call)
 {
+    const struct trace_options *options = call->settings;
+    const char *path = call->words[0];
     struct workload *workload = NULL;
     struct text text = {0};
     struct err err;
     const struct build_options build = build_options(options);
-    if (files->count != 1 || options->output == NULL)
-        return say(EXIT_USAGE, "convert: one trace and -o FILE were expected");
+    if (options->output == NULL)
+        return frame_say_missing(call);
     if (check_format_option(options) != 0)
         return EXIT_USAGE;
-    if (same_file(files->path[0], options->output))
+    if (same_file(path, options->output))
         return say(EXIT_USAGE, "convert: '%s' is the trace itself", options->output);
-    int result = trace_open(files->path[0], &build, options->trace_format, &workload, &err);
+    int result = trace_open(path, &build, options->trace_format, &workload, &err);
     if (result == 0 && writes_compiled(options))
         compiled_print(workload, &text);
     else if (result == 0)
@@ -416,13 +353,14 @@ static int trace_convert(const struct files *files, const struct trace_options *
     return result == 0 ? EXIT_GOOD : say(EXIT_FAILED, "%s", err.text);
 }
 
-static int trace_generate(const struct files *files, const struct trace_options *options,
-                          const struct synth_options *synth)
+static int trace_generate(const struct call *call)
 {
+    const struct trace_options *options = call->settings;
+    const struct synth_options *synth = &options->synth;
     struct text text = {0};
     struct err err;
-    if (files->count != 0 || options->output == NULL)
-        return say(EXIT_USAGE, "generate: -o FILE was expected, and no trace");
+    if (options->output == NULL)
+        return frame_say_missing(call);
     if (synth_check(synth, &err) != 0)
         return say(EXIT_USAGE, "%s", err.text);
     int result = synth_write(synth, &text, &err);
@@ -432,65 +370,50 @@ static int trace_generate(const struct files *files, const struct trace_options 
     return result == 0 ? EXIT_GOOD : say(EXIT_FAILED, "%s", err.text);
 }
 
-enum action { INFO, CHECK, CONVERT, GENERATE, ACTIONS };
-static const char *const actions[ACTIONS + 1] = {"info", "check", "convert", "generate", NULL};
-
-static const char *action_name(const void *table, size_t index)
-{
-    return ((const char *const *)table)[index];
-}
-
-static int run(enum action action, int argc, char **argv)
-{
-    struct trace_options options;
-    struct synth_options synth;
-    param_defaults(read_params, &options);
-    param_defaults(info_params, &options);
-    param_defaults(convert_params, &options);
-    param_defaults(synth_params, &synth);
-    const struct option_group none = {NULL, NULL}, read = {read_params, &options};
-    const struct option_group groups[ACTIONS][3] = {
-        [INFO] = {read, {info_params, &options}, none},
-        [CHECK] = {read, none},
-        [CONVERT] = {read, {convert_params, &options}, none},
-        [GENERATE] = {{output_params, &options}, {synth_params, &synth}, none},
-    };
-    const char **paths = mem_array((size_t)argc, sizeof *paths);
-    struct options line = {
-        .groups = groups[action], .o_means = "output", .positional = paths, .most = (size_t)argc};
-    struct err err;
-    int parsed = options_parse(&line, argc, argv, &err), status = EXIT_USAGE;
-    const struct files files = {paths, line.count};
-    if (parsed != 0)
-        status = say(EXIT_USAGE, "%s", err.text);
-    else if (line.help)
-        status = help();
-    else if (action == INFO)
-        status = trace_info(&files, &options);
-    else if (action == CHECK)
-        status = trace_check(&files, &options);
-    else if (action == CONVERT)
-        status = trace_convert(&files, &options);
-    else
-        status = trace_generate(&files, &options, &synth);
-    param_free(read_params, &options);
-    param_free(convert_params, &options);
-    param_free(synth_params, &synth);
-    free(paths);
-    return status;
-}
-
-int cmd_trace(int argc, char **argv)
-{
-    const char *word = argc > 1 ? argv[1] : NULL;
-    if (word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0))
-        return help();
-    for (unsigned i = 0; word && i < ACTIONS; i++)
-        if (strcmp(word, actions[i]) == 0)
-            return run((enum action)i, argc - 1, argv + 1);
-    const char *near = word ? text_nearest(word, action_name, actions) : NULL;
-    if (word == NULL)
-        return say(EXIT_USAGE, "trace: info, check, convert or generate was expected");
-    return say(EXIT_USAGE, "trace: info, check, convert or generate was expected, found '%s'%s%s%s",
-               word, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
-}
+#define READ                                                                                       \
+    {                                                                                              \
+        "Reading", read_params, 0                                                                  \
+    }
+const struct command cmd_trace = {
+    .name = "trace",
+    .summary = "look at, check, convert and generate traces",
+    .text = "Looks into traces, converts them, and makes new ones.\n",
+    .examples = "  snapsim trace info shared/traces/kv-cache-tester/v8.jsonl.zst\n"
+                "  snapsim trace info --format json a.jsonl b.jsonl.zst\n"
+                "  snapsim trace convert v8.jsonl.zst -o v8.snapsim\n"
+                "  snapsim trace convert mooncake.jsonl -o m.snapsim --partial-blocks keep\n"
+                "  snapsim trace generate -o load.jsonl --coding-share 0.5 --seed 7\n",
+    .options_size = sizeof(struct trace_options),
+    .ways = {{.name = "info",
+              .summary = "prints what is in each trace",
+              .words = "FILE...",
+              .missing = "at least one trace was",
+              .least = 1,
+              .most = ANY_NUMBER,
+              .tables = {READ, {NULL, info_params, 0}},
+              .run = trace_info},
+             {.name = "check",
+              .summary = "reads each trace and checks it, and prints a line for each that is good",
+              .words = "FILE...",
+              .missing = "at least one trace was",
+              .least = 1,
+              .most = ANY_NUMBER,
+              .tables = {READ},
+              .run = trace_check},
+             {.name = "convert",
+              .summary = "writes a trace in another form",
+              .words = "FILE -o FILE",
+              .missing = "one trace and -o FILE were",
+              .least = 1,
+              .most = 1,
+              .tables = {READ, {NULL, output_params, 0}, {NULL, convert_params, 0}},
+              .run = trace_convert},
+             {.name = "generate",
+              .summary = "writes a seeded load of chats and coding sessions, as run-coded "
+                         "conversations",
+              .words = "-o FILE",
+              .missing = "-o FILE was",
+              .tables = {{NULL, output_params, 0},
+                         {"Load", synth_params, offsetof(struct trace_options, synth)}},
+              .run = trace_generate}},
+};

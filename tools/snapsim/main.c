@@ -6,24 +6,10 @@
 
 #include "tools/snapsim/snapsim.h"
 
-const struct command commands[] = {
-    {"run", "replay a trace through one setting", cmd_run},
-    {"bound", "how far a setting is from the best possible", cmd_bound},
-    {"sweep", "replay all combinations of settings, in parallel", cmd_sweep},
-    {"merge", "put the parts of a sweep together", cmd_merge},
-    {"table", "results as a table of any two settings", cmd_table},
-    {"compare", "what moved between two sets of results", cmd_compare},
-    {"plot", "figures of results, as PDF, SVG or PNG", cmd_plot},
-    {"advise", "search for the settings that hit most on a load", cmd_advise},
-    {"report", "results as one HTML page", cmd_report},
-    {"list", "placements, evictions, memories, models, formats", cmd_list},
-    {"reuse", "how long ago, and how deep, a trace reuses its prompts", cmd_reuse},
-    {"model", "sizes of a model, with their arithmetic", cmd_model},
-    {"calib", "what a GPU's kernels cost: laws, sources, checks, fits", cmd_calib},
-    {"cost", "times of a model's parts on one GPU", cmd_cost},
-    {"trace", "look at, check, convert and generate traces", cmd_trace},
-    {NULL, NULL, NULL},
-};
+const struct command *const commands[] = {&cmd_run,    &cmd_bound,   &cmd_sweep, &cmd_merge,
+                                          &cmd_table,  &cmd_compare, &cmd_plot,  &cmd_advise,
+                                          &cmd_report, &cmd_list,    &cmd_reuse, &cmd_model,
+                                          &cmd_calib,  &cmd_cost,    &cmd_trace, NULL};
 
 int say(enum exit_status status, const char *format, ...)
 {
@@ -45,13 +31,13 @@ int print_result(const struct text *text)
 
 static void usage(FILE *out)
 {
-    fputs(
-        "usage: snapsim COMMAND [options]\n\n"
-        "Replays recorded or generated traffic through the prefix cache of a hybrid language "
-        "model\nand says what each choice of snapshots, eviction and memory would have saved.\n\n",
-        out);
-    for (const struct command *command = commands; command->name; command++)
-        fprintf(out, "  %-10s %s\n", command->name, command->summary);
+    fputs("usage: snapsim COMMAND [options]\n\n"
+          "Replays recorded or generated traffic through the prefix cache of a hybrid\n"
+          "language model and says what each choice of snapshots, eviction and memory would\n"
+          "have saved.\n\n",
+          out);
+    for (size_t i = 0; commands[i]; i++)
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n  snapsim COMMAND --help says more; snapsim --version prints the version\n"
           "\nexample:\n  snapsim trace generate -o demo.jsonl\n"
           "  snapsim run demo.jsonl --placement turn --capacity 256GiB\n",
@@ -60,7 +46,8 @@ static void usage(FILE *out)
 
 static const char *command_name(const void *table, size_t index)
 {
-    return ((const struct command *)table)[index].name;
+    const struct command *command = ((const struct command *const *)table)[index];
+    return command ? command->name : NULL;
 }
 
 static int find_and_run(int argc, char **argv)
@@ -83,10 +70,10 @@ static int find_and_run(int argc, char **argv)
         return EXIT_GOOD;
     }
     if (strcmp(name, "man-part") == 0)
-        return cmd_man(argc - 1, argv + 1);
-    for (const struct command *command = commands; command->name; command++)
-        if (strcmp(command->name, name) == 0)
-            return command->run(argc - 1, argv + 1);
+        return frame_run(&cmd_man, argc - 1, argv + 1);
+    for (size_t i = 0; commands[i]; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return frame_run(commands[i], argc - 1, argv + 1);
     const char *near = text_nearest(name, command_name, commands);
     return say(EXIT_USAGE, "there is no command '%s'%s%s%s", name, near ? " (did you mean '" : "",
                near ? near : "", near ? "'?)" : "; snapsim --help lists them");

@@ -1,60 +1,84 @@
 /* options.h - the command line of all commands.
  *
- * "--key value" and "--key=value" are the same; "--key" alone is yes where yes or no is expected. A
- * command may take the settings of a run (config.h), other tables of settings, and flags of its
- * own. Everything else that does not start with '-', or stands behind "--", is a positional
- * argument. */
+ * Every option is an entry of a table of settings (param.h). "--key value" and "--key=value" are
+ * the same; "--key" alone is yes where yes or no is expected. Some have a letter of their own:
+ * "-j 2" and "-j2" are "--threads 2". Everything else that does not start with '-', or stands
+ * behind "--", is a word. */
 #ifndef SNAPSIM_OPTIONS_H
 #define SNAPSIM_OPTIONS_H
 
-#include <stdio.h>
-
-#include "sim/engine/config.h"
-
-/* A flag of one command. Exactly one of the two targets is set. */
-struct flag {
-    const char *name;    /* "--format" or "-o" */
-    const char *metavar; /* NULL for a flag without a value */
-    const char *help;
-    const char **value; /* where the value's text goes; it is argv's */
-    bool *is_set;       /* for a flag without a value */
-};
-
-/* A table of settings, and the struct that it describes. */
-struct option_group {
-    const struct param *table;
-    void *settings;
-};
+#include "sim/core/param.h"
 
 struct options {
-    const struct flag *flags;          /* ends with a NULL name; may be NULL */
-    struct config *config;             /* NULL: the command takes no settings of a run */
-    const struct option_group *groups; /* ends with a NULL table; may be NULL */
-    const char *o_means;               /* the setting of a group for which -o stands, or NULL */
-    const char **positional;           /* room for `most` */
-    size_t most, count;
-    bool help; /* --help was given: nothing else counts */
+    const struct param_table *tables; /* of the command, for the struct of settings */
+    bool takes_config; /* settings start with a struct config, whose tables count as well */
+    void *settings;
+    const char **words; /* room for all of argv */
+    size_t word_count, word_most;
+    const char
+        *unknown; /* the word of argv that no option answers to, if that failed the parsing */
 };
 
-/* err: an unknown option (with the nearest one), a missing or bad value, too many arguments. */
+/* The table of that index, those of struct config after the command's own; NULL after the last. */
+const struct param_table *options_table(const struct options *options, size_t index);
+
+/* The letter that stands for an option, or '\0'. */
+char options_letter(const struct param *entry);
+
+void options_open(struct options *options); /* sets all defaults */
+void options_close(struct options *options);
+
+/* Takes argv[1] and on; may be called again, then what is given counts once more. err: an unknown
+ * option (with the nearest one), a missing or bad value, a word too many. */
 int options_parse(struct options *options, int argc, char **argv, struct err *err) MUST_CHECK;
 
-/* A whole number from 1 to most; what names the option in err. */
-int options_parse_count(const char *text, const char *what, uint64_t most, uint64_t *value,
-                        struct err *err) MUST_CHECK;
-
-/* Which of a list of words, ended by NULL, a text is; what names the option in err. */
-int options_parse_choice(const char *text, const char *what, const char *const *words,
-                         unsigned *index, struct err *err) MUST_CHECK;
-
-/* The same for the two formats that most commands have. */
-int options_parse_json(const char *text, bool *as_json, struct err *err) MUST_CHECK;
+/* The option that a word as "--name", "--name=value" or "-o" names, or NULL. */
+const struct param *options_find(const struct options *options, const char *word);
 
 /* Appends a blank and a word, quoted where a shell would read it as something else. */
 void options_add_word(const char *word, struct text *out);
 
-/* The option parts of --help. */
-void options_print_flags(const struct flag *flags, FILE *out);
-void options_print_settings(FILE *out);
+/* What several commands have, declared once; the field in the command's struct has the same name.
+ */
+#define OPTION_FORMAT(type_, words_)                                                               \
+    {                                                                                              \
+        "format", PARAM_CHOICE, offsetof(type_, format), "table", 0, 0, words_, NULL,              \
+            "how to print the result"                                                              \
+    }
+#define OPTION_TRACE_FORMAT(type_)                                                                 \
+    {                                                                                              \
+        "trace-format", PARAM_TEXT, offsetof(type_, trace_format), NULL, 0, 0, NULL, "FORMAT",     \
+            "the trace's format (snapsim list formats); by its content if not given"               \
+    }
+#define OPTION_THREADS(type_)                                                                      \
+    {                                                                                              \
+        "threads", PARAM_U64, offsetof(type_, threads), "1", 1, 1024, NULL, "N", "threads"         \
+    }
+#define OPTION_OUTPUT(type_, metavar_, help_)                                                      \
+    {                                                                                              \
+        "output", PARAM_TEXT, offsetof(type_, output), NULL, 0, 0, NULL, metavar_, help_           \
+    }
+#define OPTION_WHERE(type_)                                                                        \
+    {                                                                                              \
+        "where", PARAM_WORDS, offsetof(type_, where), NULL, 0, 0, NULL, "KEY=VALUE",               \
+            "only these results; may be repeated; != leaves out"                                   \
+    }
+#define OPTION_AGGREGATE(type_)                                                                    \
+    {                                                                                              \
+        "aggregate", PARAM_CHOICE, offsetof(type_, aggregate), "none", 0, 0, pivot_aggregates,     \
+            NULL, "what to show of several results at one place, as over seeds"                    \
+    }
+/* An option of text, NULL if not given; and one that is on or off. */
+#define OPTION_TEXT(type_, name_, field_, metavar_, help_)                                         \
+    {                                                                                              \
+        name_, PARAM_TEXT, offsetof(type_, field_), NULL, 0, 0, NULL, metavar_, help_              \
+    }
+#define OPTION_SWITCH(type_, name_, field_, help_)                                                 \
+    {                                                                                              \
+        name_, PARAM_BOOL, offsetof(type_, field_), NULL, 0, 0, NULL, NULL, help_                  \
+    }
+
+extern const char *const options_table_or_json[]; /* the formats that most commands have */
+enum { PRINT_TABLE, PRINT_JSON };
 
 #endif

@@ -1,13 +1,13 @@
 /* snapsim.h - the commands of the program, and what they share.
  *
- * A command takes its own argc and argv (argv[0] is its name) and returns an exit status. Results
- * go to stdout, everything else to stderr behind "snapsim: ". */
+ * Results go to stdout, everything else to stderr behind "snapsim: ". */
 #ifndef SNAPSIM_SNAPSIM_H
 #define SNAPSIM_SNAPSIM_H
 
 #include <stdio.h>
 
 #include "sim/engine/result.h"
+#include "tools/snapsim/frame.h"
 #include "tools/sweep/plugins.h"
 
 enum exit_status { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_DIFFERS = 3 };
@@ -17,28 +17,11 @@ static inline enum exit_status failed_status(int result)
     return result == USAGE_ERROR ? EXIT_USAGE : EXIT_FAILED;
 }
 
-struct command {
-    const char *name, *summary;
-    int (*run)(int argc, char **argv);
-};
-extern const struct command commands[]; /* ends with a NULL name */
-
-int cmd_run(int argc, char **argv);
-int cmd_bound(int argc, char **argv);
-int cmd_sweep(int argc, char **argv);
-int cmd_merge(int argc, char **argv);
-int cmd_advise(int argc, char **argv);
-int cmd_table(int argc, char **argv);
-int cmd_compare(int argc, char **argv);
-int cmd_plot(int argc, char **argv);
-int cmd_report(int argc, char **argv);
-int cmd_list(int argc, char **argv);
-int cmd_reuse(int argc, char **argv);
-int cmd_model(int argc, char **argv);
-int cmd_calib(int argc, char **argv);
-int cmd_cost(int argc, char **argv);
-int cmd_trace(int argc, char **argv);
-int cmd_man(int argc, char **argv); /* hidden: parts of the manual pages */
+extern const struct command cmd_run, cmd_bound, cmd_sweep, cmd_merge, cmd_table, cmd_compare,
+    cmd_plot, cmd_advise, cmd_report, cmd_list, cmd_reuse, cmd_model, cmd_calib, cmd_cost,
+    cmd_trace;
+extern const struct command cmd_man;           /* hidden: parts of the manual pages */
+extern const struct command *const commands[]; /* ends with NULL */
 
 extern const char snapsim_version[];
 

@@ -142,7 +142,7 @@ static int read_scalar(struct sweep_key *key, const struct sweep_source *source,
 static void print_setting(const struct config *config, const struct param *entry, struct text *out)
 {
     text_add(out, "", 0);
-    for (const struct config_table *table = config_tables; table->params; table++)
+    for (const struct param_table *table = config_tables; table->params; table++)
         if (param_find(table->params, entry->name) == entry)
             param_print_value(entry, config_const_base(config, table), out);
 }

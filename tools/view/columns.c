@@ -71,7 +71,7 @@ static bool same_key(const char *a, const char *b)
 static const struct param *setting_entry(const char *name)
 {
     const struct param *entry = NULL;
-    for (const struct config_table *table = config_tables; table->params && !entry; table++)
+    for (const struct param_table *table = config_tables; table->params && !entry; table++)
         entry = param_find(table->params, name);
     return entry;
 }
@@ -137,7 +137,7 @@ static bool is_derived(const char *name)
 static bool part_at(const struct results *results, enum results_part part, size_t *index,
                     struct column *out, const char **help)
 {
-    for (const struct config_table *table = config_tables; table->params; table++) {
+    for (const struct param_table *table = config_tables; table->params; table++) {
         for (const struct param *entry = table->params; entry->name; entry++) {
             if (part != RESULTS_CONFIG || (*index)-- > 0)
                 continue;

@@ -6,18 +6,8 @@
 
 #include "sim/core/mem.h"
 
-int pivot_parse_aggregate(enum pivot_aggregate *out, const char *word, struct err *err)
-{
-    static const char *const words[] = {
-        [PIVOT_ONE] = "none", [PIVOT_MEAN] = "mean", [PIVOT_MIN] = "min", [PIVOT_MAX] = "max"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(words[i], word) == 0) {
-            *out = (enum pivot_aggregate)i;
-            return 0;
-        }
-    }
-    return err_set(err, "--aggregate: none, mean, min or max was expected, found '%s'", word);
-}
+const char *const pivot_aggregates[] = {
+    [PIVOT_ONE] = "none", [PIVOT_MEAN] = "mean", [PIVOT_MIN] = "min", [PIVOT_MAX] = "max", NULL};
 
 struct keys {
     struct column *items;

@@ -9,8 +9,7 @@
 
 enum pivot_aggregate { PIVOT_ONE, PIVOT_MEAN, PIVOT_MIN, PIVOT_MAX };
 
-/* "none", "mean", "min" or "max". */
-int pivot_parse_aggregate(enum pivot_aggregate *out, const char *word, struct err *err) MUST_CHECK;
+extern const char *const pivot_aggregates[]; /* their words: "none", "mean", ...; ends with NULL */
 
 /* Lists of keys with commas; NULL: chosen. "none" for no columns. */
 struct pivot_request {

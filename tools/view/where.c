@@ -6,32 +6,6 @@
 #include "sim/core/mem.h"
 #include "tools/view/axis.h"
 
-int words_take(struct words *out, const char *name, int *argc, char **argv, struct err *err)
-{
-    size_t length = strlen(name);
-    int kept = 0;
-    for (int i = 0; i < *argc; i++) {
-        bool is_bare = strcmp(argv[i], name) == 0;
-        bool is_joined = strncmp(argv[i], name, length) == 0 && argv[i][length] == '=';
-        if (i == 0 || (!is_bare && !is_joined)) {
-            argv[kept++] = argv[i];
-            continue;
-        }
-        if (is_bare && i + 1 == *argc)
-            return err_set(err, "%s needs a value", name);
-        out->items = mem_grow(out->items, &out->capacity, out->count + 1, sizeof *out->items);
-        out->items[out->count++] = is_bare ? argv[++i] : argv[i] + length + 1;
-    }
-    *argc = kept;
-    return 0;
-}
-
-void words_close(struct words *words)
-{
-    free(words->items);
-    *words = (struct words){0};
-}
-
 struct condition {
     struct column column;
     const char *value; /* behind the '=' of the word */
