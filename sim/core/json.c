@@ -225,21 +225,10 @@ int json_u64(const struct json *value, uint64_t *out)
     return 0;
 }
 
-/* The shortest decimal that reads back as the same number. */
-static void print_number(double number, char out[40])
-{
-    for (int precision = 1; precision <= 17; precision++) {
-        snprintf(out, 40, "%.*g", precision, number);
-        if (strtod(out, NULL) == number)
-            return;
-    }
-}
-
 int json_scalar_text(const struct json *value, struct text *out)
 {
     bool is_true = false;
     uint64_t whole = 0;
-    char digits[40];
     if (json_string(value)) {
         text_printf(out, "%s", json_string(value));
     } else if (json_is_bool(value, &is_true)) {
@@ -247,8 +236,7 @@ int json_scalar_text(const struct json *value, struct text *out)
     } else if (json_u64(value, &whole) == 0) {
         text_printf(out, "%" PRIu64, whole);
     } else if (json_is_number(value)) {
-        print_number(json_double(value), digits);
-        text_printf(out, "%s", digits);
+        text_add_number(out, json_double(value), false);
     } else {
         return -1;
     }
@@ -289,10 +277,11 @@ void json_add_u64(struct json *parent, const char *key, uint64_t value)
 
 void json_add_double(struct json *parent, const char *key, double value)
 {
-    char digits[40];
+    struct text digits = {0};
     assert(isfinite(value));
-    print_number(value, digits);
-    add(parent, key, cJSON_CreateRaw(digits));
+    text_add_number(&digits, value, false);
+    add(parent, key, cJSON_CreateRaw(digits.data));
+    text_close(&digits);
 }
 
 void json_add_bool(struct json *parent, const char *key, bool value)

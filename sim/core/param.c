@@ -65,6 +65,18 @@ void param_free(const struct param *table, void *settings)
     }
 }
 
+void param_open(const struct param_table *tables, void *settings)
+{
+    for (const struct param_table *table = tables; table->params; table++)
+        param_defaults(table->params, (char *)settings + table->offset);
+}
+
+void param_close(const struct param_table *tables, void *settings)
+{
+    for (const struct param_table *table = tables; table->params; table++)
+        param_free(table->params, (char *)settings + table->offset);
+}
+
 static bool same_name(const char *a, const char *b)
 {
     for (; *a && *b; a++, b++)
@@ -79,6 +91,46 @@ const struct param *param_find(const struct param *table, const char *name)
         if (same_name(entry->name, name))
             return entry;
     return NULL;
+}
+
+const struct param *param_find_in(const struct param_table *tables, void *settings,
+                                  const char *name, void **base)
+{
+    for (const struct param_table *table = tables; table->params; table++) {
+        const struct param *entry = param_find(table->params, name);
+        if (entry && base)
+            *base = (char *)settings + table->offset;
+        if (entry)
+            return entry;
+    }
+    return NULL;
+}
+
+static const char *name_in(const void *tables, size_t index)
+{
+    for (const struct param_table *table = tables; table->params; table++)
+        for (const struct param *entry = table->params; entry->name; entry++)
+            if (index-- == 0)
+                return entry->name;
+    return NULL;
+}
+
+void param_suggest_in(const struct param_table *tables, const char *wrong, struct text *out)
+{
+    size_t dashes = strspn(wrong, "-"); /* one: a letter, to which nothing is near */
+    const char *near = dashes != 1 ? text_nearest(wrong + dashes, name_in, tables) : NULL;
+    if (near)
+        text_printf(out, " (did you mean '%s'?)", near);
+}
+
+int param_unknown(const struct param_table *tables, const char *what, const char *name,
+                  const char *otherwise, struct err *err)
+{
+    struct text hint = {0};
+    param_suggest_in(tables, name, &hint);
+    err_set(err, "%s '%s'%s", what, name, hint.length ? hint.data : otherwise);
+    text_close(&hint);
+    return -1;
 }
 
 static int set_u64(const struct param *entry, uint64_t *field, const char *text, struct err *err)
@@ -187,16 +239,10 @@ int param_set(const struct param *entry, void *settings, const char *text, struc
     return err_set(err, "%s: unknown parameter type", entry->name);
 }
 
-static const char *name_at(const void *table, size_t index)
-{
-    return ((const struct param *)table)[index].name;
-}
-
 void param_suggest(const struct param *table, const char *wrong, struct text *out)
 {
-    const char *near = table ? text_nearest(wrong, name_at, table) : NULL;
-    if (near)
-        text_printf(out, " (did you mean '%s'?)", near);
+    const struct param_table tables[] = {{NULL, table, 0}, {NULL, NULL, 0}};
+    param_suggest_in(tables, wrong, out);
 }
 
 static int unknown_key(const struct param *table, const char *key, const char *whose,
@@ -253,19 +299,6 @@ int param_parse_list(const struct param *table, void *settings, const char *list
     return result;
 }
 
-/* The shortest decimal that reads back as the same double, without an exponent: '+' and ',' have
- * other meanings where settings are joined. */
-static void print_double(double value, struct text *out)
-{
-    char digits[400];
-    for (int decimals = 0; decimals <= 330; decimals++) {
-        snprintf(digits, sizeof digits, "%.*f", decimals, value);
-        if (strtod(digits, NULL) == value)
-            break;
-    }
-    text_printf(out, "%s", digits);
-}
-
 void param_print_value(const struct param *entry, const void *settings, struct text *out)
 {
     const void *field = const_field_of(entry, settings);
@@ -275,7 +308,8 @@ void param_print_value(const struct param *entry, const void *settings, struct t
         text_printf(out, "%" PRIu64, *(const uint64_t *)field);
         break;
     case PARAM_DOUBLE:
-        print_double(*(const double *)field, out);
+        /* '+' and ',' of exponents have other meanings where settings are joined */
+        text_add_number(out, *(const double *)field, true);
         break;
     case PARAM_BOOL:
         text_printf(out, "%d", *(const bool *)field);
@@ -290,7 +324,7 @@ void param_print_value(const struct param *entry, const void *settings, struct t
         text_printf(out, "%" PRIu64 "ns", *(const uint64_t *)field);
         break;
     case PARAM_LENGTH:
-        print_double(*(const double *)field, out);
+        text_add_number(out, *(const double *)field, true);
         text_printf(out, "in");
         break;
     case PARAM_TEXT:

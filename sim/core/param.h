@@ -78,8 +78,21 @@ void param_defaults(const struct param *table, void *settings);
 /* Frees what PARAM_TEXT and PARAM_WORDS fields own. */
 void param_free(const struct param *table, void *settings);
 
+/* Both over several tables. */
+void param_open(const struct param_table *tables, void *settings);
+void param_close(const struct param_table *tables, void *settings);
+
 /* The entry of that name, or NULL. '-' and '_' are the same in names. */
 const struct param *param_find(const struct param *table, const char *name);
+
+/* The same over several tables; *base is the struct that the entry's table describes, unless both
+ * settings and base are NULL. */
+const struct param *param_find_in(const struct param_table *tables, void *settings,
+                                  const char *name, void **base);
+
+/* "WHAT 'name'", with the nearest name of the tables, or `otherwise`. Returns -1. */
+int param_unknown(const struct param_table *tables, const char *what, const char *name,
+                  const char *otherwise, struct err *err);
 
 /* Sets one field from text. On failure err is "KEY: what is wrong". */
 int param_set(const struct param *entry, void *settings, const char *text,
@@ -102,7 +115,9 @@ void param_print_list(const char *name, const struct param *table, const void *s
  * says; nothing for a switch. */
 void param_print_metavar(const struct param *entry, struct text *out);
 
-/* Appends " (did you mean 'x'?)" if a name of the table is near to wrong. */
+/* Appends " (did you mean 'x'?)" if a name of the table is near to wrong, "--" in front left out.
+ */
 void param_suggest(const struct param *table, const char *wrong, struct text *out);
+void param_suggest_in(const struct param_table *tables, const char *wrong, struct text *out);
 
 #endif

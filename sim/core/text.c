@@ -37,6 +37,17 @@ void text_printf(struct text *text, const char *format, ...)
     va_end(again);
 }
 
+void text_add_number(struct text *text, double number, bool is_plain)
+{
+    char digits[400];
+    for (int count = is_plain ? 0 : 1; count <= (is_plain ? 330 : 17); count++) {
+        snprintf(digits, sizeof digits, is_plain ? "%.*f" : "%.*g", count, number);
+        if (strtod(digits, NULL) == number)
+            break;
+    }
+    text_printf(text, "%s", digits);
+}
+
 void text_clear(struct text *text)
 {
     text->length = 0;

@@ -14,6 +14,8 @@ struct text {
 
 void text_add(struct text *text, const char *bytes, size_t length);
 void text_printf(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
+/* The shortest decimal that reads back as the same number; plain: without an exponent. */
+void text_add_number(struct text *text, double number, bool is_plain);
 void text_clear(struct text *text); /* keeps the memory */
 void text_close(struct text *text); /* frees it */
 

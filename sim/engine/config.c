@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "sim/core/param_json.h"
 #include "sim/core/units.h"
 
 #define PAGE_TOKENS_MAX (1 << 20)
@@ -75,27 +76,20 @@ const struct param_table config_tables[] = {
     {NULL, NULL, 0},
 };
 
-void *config_base(struct config *config, const struct param_table *table)
-{
-    return (char *)config + table->offset;
-}
-
-const void *config_const_base(const struct config *config, const struct param_table *table)
-{
-    return (const char *)config + table->offset;
-}
-
 void config_open(struct config *config)
 {
     *config = (struct config){0};
-    for (const struct param_table *table = config_tables; table->params; table++)
-        param_defaults(table->params, config_base(config, table));
+    param_open(config_tables, config);
 }
 
 void config_close(struct config *config)
 {
-    for (const struct param_table *table = config_tables; table->params; table++)
-        param_free(table->params, config_base(config, table));
+    param_close(config_tables, config);
+}
+
+static const void *base_of(const struct config *config, const struct param_table *table)
+{
+    return (const char *)config + table->offset;
 }
 
 void config_copy(struct config *to, const struct config *from)
@@ -105,46 +99,29 @@ void config_copy(struct config *to, const struct config *from)
         for (const struct param *entry = table->params; entry->name; entry++) {
             if (entry->type != PARAM_TEXT)
                 continue;
-            char **text = (char **)(void *)((char *)config_base(to, table) + entry->offset);
+            char **text = (char **)(void *)((char *)to + table->offset + entry->offset);
             *text = *text ? mem_strdup(*text) : NULL;
         }
     }
 }
 
-static const char *setting_name(const void *unused, size_t index)
-{
-    (void)unused;
-    for (const struct param_table *table = config_tables; table->params; table++)
-        for (const struct param *entry = table->params; entry->name; entry++)
-            if (index-- == 0)
-                return entry->name;
-    return NULL;
-}
-
 static int unknown(const char *name, struct err *err)
 {
-    const char *near = text_nearest(name, setting_name, NULL);
-    if (near)
-        return err_set(err, "there is no setting '%s' (did you mean '%s'?)", name, near);
-    return err_set(err, "there is no setting '%s' (snapsim run --help lists them)", name);
+    return param_unknown(config_tables, "there is no setting", name,
+                         " (snapsim run --help lists them)", err);
 }
 
 int config_check_name(const char *name, const struct param **found, struct err *err)
 {
-    for (const struct param_table *table = config_tables; table->params; table++)
-        if ((*found = param_find(table->params, name)) != NULL)
-            return 0;
-    return unknown(name, err);
+    *found = param_find_in(config_tables, NULL, name, NULL);
+    return *found ? 0 : unknown(name, err);
 }
 
 int config_set(struct config *config, const char *name, const char *value, struct err *err)
 {
-    for (const struct param_table *table = config_tables; table->params; table++) {
-        const struct param *entry = param_find(table->params, name);
-        if (entry)
-            return param_set(entry, config_base(config, table), value, err);
-    }
-    return unknown(name, err);
+    void *base = NULL;
+    const struct param *entry = param_find_in(config_tables, config, name, &base);
+    return entry ? param_set(entry, base, value, err) : unknown(name, err);
 }
 
 int config_parse_page_tokens(const char *text, uint64_t *tokens, bool *pages_are_blocks,
@@ -166,22 +143,9 @@ int config_parse_page_tokens(const char *text, uint64_t *tokens, bool *pages_are
 int config_read(struct config *config, const struct json_document *document,
                 const struct json *object, struct err *err)
 {
-    int result = 0;
-    struct text value = {0};
     if (!json_is_object(object))
         return json_fail(document, object, err, "an object of settings was expected");
-    for (const struct json *item = json_first(object); item && result == 0;
-         item = json_next(item)) {
-        struct err reason;
-        text_clear(&value);
-        if (json_scalar_text(item, &value) != 0)
-            result = json_fail(document, item, err,
-                               "%s: a number, a word or true/false was expected", json_key(item));
-        else if (config_set(config, json_key(item), value.data ? value.data : "", &reason) != 0)
-            result = json_fail(document, item, err, "%s", reason.text);
-    }
-    text_close(&value);
-    return result;
+    return param_read_json(config_tables, config, "there is no setting", document, object, err);
 }
 
 static void write_setting(const struct param *entry, const void *base, struct json *parent)
@@ -216,8 +180,8 @@ void config_print_changed(const struct config *config, const char *always, const
     for (const struct param_table *table = config_tables; table->params; table++) {
         for (const struct param *entry = table->params; entry->name; entry++) {
             struct text mine = {0}, usual = {0};
-            param_print_value(entry, config_const_base(config, table), &mine);
-            param_print_value(entry, config_const_base(&defaults, table), &usual);
+            param_print_value(entry, base_of(config, table), &mine);
+            param_print_value(entry, base_of(&defaults, table), &usual);
             if (is_listed(entry->name, always) || strcmp(mine.data, usual.data) != 0)
                 text_printf(out, "%s%s%s%s", before, entry->name, between, mine.data);
             text_close(&mine);
@@ -236,7 +200,7 @@ void config_write_table(const struct param *table, const void *settings, struct 
 void config_write(const struct config *config, struct json *parent)
 {
     for (const struct param_table *table = config_tables; table->params; table++)
-        config_write_table(table->params, config_const_base(config, table), parent);
+        config_write_table(table->params, base_of(config, table), parent);
 }
 
 struct build_options config_build_options(const struct config *config)

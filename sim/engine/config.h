@@ -44,10 +44,6 @@ void config_open(struct config *config); /* all defaults */
 void config_close(struct config *config);
 void config_copy(struct config *to, const struct config *from); /* opens `to` */
 
-/* The table's struct within a config. */
-void *config_base(struct config *config, const struct param_table *table);
-const void *config_const_base(const struct config *config, const struct param_table *table);
-
 /* Whether there is a setting of that name ('-' and '_' are the same); if not, err suggests one. */
 int config_check_name(const char *name, const struct param **found, struct err *err) MUST_CHECK;
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/core/param_json.h"
 #include "sim/core/text.h"
 #include "sim/model/kind.h"
 #include "sim/model/model_config.h"
@@ -79,17 +80,11 @@ static const char *wanted_type(const struct param *entry, const struct json *val
 static int read_field(const struct reader *reader, const struct json *value,
                       const struct param *entry, void *settings)
 {
-    struct text text = {0};
-    struct err reason;
-    int result = 0;
     const char *wanted = wanted_type(entry, value);
-    if (wanted || json_scalar_text(value, &text) != 0)
-        result = json_fail(reader->document, value, reader->err, "%s: %s was expected", entry->name,
-                           wanted ? wanted : "a single value");
-    else if (param_set(entry, settings, text.data ? text.data : "", &reason) != 0)
-        result = json_fail(reader->document, value, reader->err, "%s", reason.text);
-    text_close(&text);
-    return result;
+    if (wanted)
+        return json_fail(reader->document, value, reader->err, "%s: %s was expected", entry->name,
+                         wanted);
+    return param_set_json(entry, settings, reader->document, value, reader->err);
 }
 
 /* Fields that the object left out: their default, or a complaint. */

@@ -1,14 +1,13 @@
 #include "tools/snapsim/advise.h"
 
 #include <inttypes.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/core/mem.h"
 #include "sim/eviction.h"
+#include "tools/sweep/crew.h"
 #include "tools/view/plugin_text.h"
 
 /* What placements are made of. Intervals are starting points: rounds double and halve them. */
@@ -146,7 +145,6 @@ struct round {
     bool *good;
     size_t count, capacity;
     struct advise *advise;
-    atomic_size_t next;
 };
 
 /* Adds a neighbour unless it was tried, or is in this round already. */
@@ -229,31 +227,13 @@ static void propose_neighbours(struct round *round, const struct config *best)
     free_parts(&parts);
 }
 
-static void *work(void *user)
+static bool try_one(void *user, size_t at)
 {
     struct round *round = user;
-    for (;;) {
-        size_t at = atomic_fetch_add(&round->next, 1);
-        if (at >= round->count)
-            return NULL;
-        struct err ignored; /* a neighbour that cannot be run is no neighbour */
-        round->good[at] = advise_try(&round->results[at], &round->configs[at],
-                                     round->advise->models, round->advise->load, &ignored) == 0;
-    }
-}
-
-static void run_round(struct round *round, size_t threads)
-{
-    round->results = mem_array(round->count, sizeof *round->results);
-    round->good = mem_array(round->count, sizeof *round->good);
-    pthread_t *handles = mem_array(threads, sizeof *handles);
-    size_t started = 0;
-    while (started + 1 < threads && pthread_create(&handles[started], NULL, work, round) == 0)
-        started++;
-    work(round);
-    for (size_t i = 0; i < started; i++)
-        pthread_join(handles[i], NULL);
-    free(handles);
+    struct err ignored; /* a neighbour that cannot be run is no neighbour */
+    round->good[at] = advise_try(&round->results[at], &round->configs[at], round->advise->models,
+                                 round->advise->load, &ignored) == 0;
+    return true;
 }
 
 static void remember(struct advise *advise, const struct advice *one)
@@ -269,7 +249,9 @@ static bool improve(struct advise *advise, size_t *best)
     struct round round = {.advise = advise};
     size_t before = *best;
     propose_neighbours(&round, &advise->tried[*best].config);
-    run_round(&round, advise->threads);
+    round.results = mem_array(round.count, sizeof *round.results);
+    round.good = mem_array(round.count, sizeof *round.good);
+    crew_run(advise->threads, round.count, try_one, &round);
     for (size_t i = 0; i < round.count; i++) {
         config_close(&round.configs[i]);
         if (!round.good[i])

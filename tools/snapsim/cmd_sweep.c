@@ -15,6 +15,7 @@
 #include "sim/core/mem.h"
 #include "sim/core/units.h"
 #include "tools/snapsim/snapsim.h"
+#include "tools/sweep/crew.h"
 #include "tools/sweep/journal.h"
 #include "tools/sweep/known_models.h"
 #include "tools/sweep/limits.h"
@@ -48,7 +49,7 @@ static const struct param sweep_params[] = {
 };
 
 /* What the threads share. Everything behind the lock; the rest is const while they run. */
-struct crew {
+struct work {
     const struct sweep *sweep;
     struct shared_loads *loads;
     struct limits_memo *limits;
@@ -56,7 +57,6 @@ struct crew {
     const size_t *todo;                /* the cells to run, in order */
     size_t todo_count;
     uint64_t identity;
-    atomic_size_t next; /* index into todo */
     pthread_mutex_t lock;
     struct journal *journal;
     size_t done, failed;
@@ -83,15 +83,15 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void write_sweep_object(const struct crew *crew, size_t cell, struct json *parent)
+static void write_sweep_object(const struct work *work, size_t cell, struct json *parent)
 {
     struct json *object = json_add_object(parent, "sweep");
-    json_add_string(object, "name", crew->sweep->name);
-    json_add_hex(object, "digest", crew->identity);
+    json_add_string(object, "name", work->sweep->name);
+    json_add_hex(object, "digest", work->identity);
     json_add_u64(object, "cell", cell);
-    json_add_u64(object, "cells", crew->sweep->cell_count);
-    if (crew->sweep->cells[cell].label)
-        json_add_string(object, "label", crew->sweep->cells[cell].label);
+    json_add_u64(object, "cells", work->sweep->cell_count);
+    if (work->sweep->cells[cell].label)
+        json_add_string(object, "label", work->sweep->cells[cell].label);
 }
 
 static int run_setup(struct result *result, const struct sweep_cell *cell, struct models *models,
@@ -106,92 +106,71 @@ static int run_setup(struct result *result, const struct sweep_cell *cell, struc
 }
 
 /* Runs one cell and makes its line; false if the cell failed (the line then says why). */
-static bool run_cell(const struct crew *crew, size_t index, struct text *line, struct err *err)
+static bool run_cell(const struct work *work, size_t index, struct text *line, struct err *err)
 {
-    const struct sweep_cell *cell = &crew->sweep->cells[index];
+    const struct sweep_cell *cell = &work->sweep->cells[index];
     struct load load = {0};
     struct result result = {0};
     struct json *top = json_new_object();
     struct limits limits;
     bool good =
-        shared_loads_take(crew->loads, index, &load, err) == 0 &&
-        run_setup(&result, cell, crew->sweep->models, &load, err) == 0 &&
-        (!crew->sweep->with_limits || limits_memo_find(crew->limits, &limits, &cell->config, &load,
-                                                       crew->loads->of_cell[index], err) == 0);
+        shared_loads_take(work->loads, index, &load, err) == 0 &&
+        run_setup(&result, cell, work->sweep->models, &load, err) == 0 &&
+        (!work->sweep->with_limits || limits_memo_find(work->limits, &limits, &cell->config, &load,
+                                                       work->loads->of_cell[index], err) == 0);
     if (good) {
         struct json *values = result_write(&result, load.workload, snapsim_version, top);
-        if (crew->sweep->with_limits)
+        if (work->sweep->with_limits)
             limits_write(&limits, values);
     } else {
         json_add_u64(top, "schema", RESULT_SCHEMA);
         config_write(&cell->config, json_add_object(top, "config"));
         struct json *trace = json_add_object(top, "trace");
-        json_add_string(trace, "name", crew->sweep->traces[cell->trace].text);
+        json_add_string(trace, "name", work->sweep->traces[cell->trace].text);
         json_add_string(top, "error", err->text);
     }
-    write_sweep_object(crew, index, top);
+    write_sweep_object(work, index, top);
     json_print(top, false, line);
     json_close(top);
     result_close(&result); /* a run can be good and its limits fail */
-    shared_loads_drop(crew->loads, index);
+    shared_loads_drop(work->loads, index);
     return good;
 }
 
-static void print_progress(struct crew *crew)
+static void print_progress(struct work *work)
 {
     uint64_t now = now_ns();
-    bool last = crew->done == crew->todo_count;
-    if (!isatty(STDERR_FILENO) || (!last && now - crew->printed_ns < PROGRESS_INTERVAL_NS))
+    bool last = work->done == work->todo_count;
+    if (!isatty(STDERR_FILENO) || (!last && now - work->printed_ns < PROGRESS_INTERVAL_NS))
         return;
-    crew->printed_ns = now;
-    double seconds = (double)(now - crew->started_ns) / 1e9;
-    double rate = seconds > 0 ? (double)crew->done / seconds : 0;
-    double left = rate > 0 ? (double)(crew->todo_count - crew->done) / rate : 0;
-    fprintf(stderr, "\rsnapsim: %zu of %zu cells, %.1f/s, %.0f s left %s", crew->done,
-            crew->todo_count, rate, left, last ? "\n" : "");
+    work->printed_ns = now;
+    double seconds = (double)(now - work->started_ns) / 1e9;
+    double rate = seconds > 0 ? (double)work->done / seconds : 0;
+    double left = rate > 0 ? (double)(work->todo_count - work->done) / rate : 0;
+    fprintf(stderr, "\rsnapsim: %zu of %zu cells, %.1f/s, %.0f s left %s", work->done,
+            work->todo_count, rate, left, last ? "\n" : "");
 }
 
-static void *work(void *user)
+static bool work_on(void *user, size_t at)
 {
-    struct crew *crew = user;
+    struct work *work = user;
     struct text line = {0};
-    for (;;) {
-        size_t at = atomic_fetch_add(&crew->next, 1);
-        if (at >= crew->todo_count || atomic_load(&interrupted))
-            break;
-        text_clear(&line);
-        struct err reason;
-        bool good = run_cell(crew, crew->todo[at], &line, &reason);
-        pthread_mutex_lock(&crew->lock);
-        if (!good && crew->failed++ == 0)
-            crew->first_failure = reason;
-        if (!crew->broken &&
-            journal_add(crew->journal, crew->todo[at], line.data, line.length, &crew->err) != 0)
-            crew->broken = true;
-        crew->done++;
-        bool stop = crew->broken;
-        print_progress(crew);
-        pthread_mutex_unlock(&crew->lock);
-        if (stop)
-            break;
-    }
+    struct err reason;
+    if (atomic_load(&interrupted))
+        return false;
+    bool good = run_cell(work, work->todo[at], &line, &reason);
+    pthread_mutex_lock(&work->lock);
+    if (!good && work->failed++ == 0)
+        work->first_failure = reason;
+    if (!work->broken &&
+        journal_add(work->journal, work->todo[at], line.data, line.length, &work->err) != 0)
+        work->broken = true;
+    work->done++;
+    bool goes_on = !work->broken;
+    print_progress(work);
+    pthread_mutex_unlock(&work->lock);
     text_close(&line);
-    return NULL;
-}
-
-static void run_crew(struct crew *crew, size_t threads)
-{
-    pthread_t *handles = mem_array(threads, sizeof *handles);
-    size_t started = 0;
-    crew->started_ns = now_ns();
-    pthread_mutex_init(&crew->lock, NULL);
-    while (started + 1 < threads && pthread_create(&handles[started], NULL, work, crew) == 0)
-        started++;
-    work(crew); /* this thread is one of them */
-    for (size_t i = 0; i < started; i++)
-        pthread_join(handles[i], NULL);
-    pthread_mutex_destroy(&crew->lock);
-    free(handles);
+    return goes_on;
 }
 
 /* Two sweeps with this in common give the same lines: all settings, and the content of all traces
@@ -236,26 +215,26 @@ static int parse_shard(const char *text, uint64_t *part, uint64_t *parts, struct
                : err_set(err, "--shard: I/N with I from 1 to N was expected, found '%s'", text);
 }
 
-static void print_cells(const struct crew *crew, struct text *out)
+static void print_cells(const struct work *work, struct text *out)
 {
-    for (size_t i = 0; i < crew->todo_count; i++) {
+    for (size_t i = 0; i < work->todo_count; i++) {
         struct text cell = {0};
-        sweep_describe_cell(crew->sweep, crew->todo[i], &cell);
-        text_printf(out, "%zu%s\n", crew->todo[i], cell.data ? cell.data : "");
+        sweep_describe_cell(work->sweep, work->todo[i], &cell);
+        text_printf(out, "%zu%s\n", work->todo[i], cell.data ? cell.data : "");
         text_close(&cell);
     }
 }
 
 /* What the loads of all cells take, and what a run of one cell does. */
-static void measure(const struct crew *crew, size_t one, uint64_t *shared, uint64_t *run)
+static void measure(const struct work *work, size_t one, uint64_t *shared, uint64_t *run)
 {
     struct load load = {0};
     struct err ignored; /* it is said when the cell runs */
-    for (size_t i = 0; i < crew->todo_count; i++)
-        if (shared_loads_take(crew->loads, crew->todo[i], &load, &ignored) == 0 &&
-            crew->todo[i] == one)
+    for (size_t i = 0; i < work->todo_count; i++)
+        if (shared_loads_take(work->loads, work->todo[i], &load, &ignored) == 0 &&
+            work->todo[i] == one)
             *run = load.workload->node_count * (sizeof(struct cache_node) + 8);
-    *shared = shared_loads_bytes(crew->loads);
+    *shared = shared_loads_bytes(work->loads);
 }
 
 /* Cells that a dry run really runs, in order, and how long they took together. */
@@ -283,28 +262,28 @@ static void add_sample(struct samples *samples, size_t at)
 
 /* Runs a few cells, evenly spread: some settings cost many times what others do. The middle comes
  * first and its neighbours last, so that they are spread when the time is over as well. */
-static int take_samples(const struct crew *crew, struct samples *samples, struct err *err)
+static int take_samples(const struct work *work, struct samples *samples, struct err *err)
 {
     static const size_t tenths[SAMPLES] = {5, 1, 9, 3, 7};
     for (size_t i = 0; i < SAMPLES && samples->ns < SAMPLES_NS; i++) {
-        size_t at = crew->todo_count * tenths[i] / 10;
+        size_t at = work->todo_count * tenths[i] / 10;
         if (is_sampled(samples, at)) /* there are fewer cells than samples */
             continue;
         struct text line = {0};
         struct err reason;
         uint64_t start = now_ns();
-        bool good = run_cell(crew, crew->todo[at], &line, &reason);
+        bool good = run_cell(work, work->todo[at], &line, &reason);
         samples->ns += now_ns() - start;
         text_close(&line);
         if (!good)
-            return err_set(err, "cell %zu would fail: %.900s", crew->todo[at], reason.text);
+            return err_set(err, "cell %zu would fail: %.900s", work->todo[at], reason.text);
         add_sample(samples, at);
     }
     return 0;
 }
 
 /* "cell 24 took 0.012 s", or "cells 5, 15 and 25 took 0.012 s each, on average". */
-static void print_samples(const struct crew *crew, const struct samples *samples, struct text *out)
+static void print_samples(const struct work *work, const struct samples *samples, struct text *out)
 {
     text_printf(out, samples->count == 1 ? "cell" : "cells");
     for (size_t i = 0; i < samples->count; i++)
@@ -312,28 +291,28 @@ static void print_samples(const struct crew *crew, const struct samples *samples
                     i == 0                   ? ""
                     : i + 1 < samples->count ? ","
                                              : " and",
-                    crew->todo[samples->at[i]]);
+                    work->todo[samples->at[i]]);
     text_printf(out, " took %.3f s%s", (double)samples->ns / 1e9 / (double)samples->count,
                 samples->count == 1 ? "" : " each, on average");
 }
 
-static int dry_run(const struct crew *crew, size_t threads, struct text *out)
+static int dry_run(const struct work *work, size_t threads, struct text *out)
 {
     char bytes[UNITS_TEXT];
     struct samples samples = {.count = 0};
     struct err err;
     uint64_t shared = 0, run = 0;
-    print_cells(crew, out);
-    if (crew->todo_count == 0)
+    print_cells(work, out);
+    if (work->todo_count == 0)
         return print_result(out);
-    measure(crew, crew->todo[crew->todo_count / 2], &shared, &run);
-    if (take_samples(crew, &samples, &err) != 0)
+    measure(work, work->todo[work->todo_count / 2], &shared, &run);
+    if (take_samples(work, &samples, &err) != 0)
         return say(EXIT_FAILED, "%s", err.text);
     double mean = (double)samples.ns / 1e9 / (double)samples.count;
-    text_printf(out, "%zu cells; ", crew->todo_count);
-    print_samples(crew, &samples, out);
+    text_printf(out, "%zu cells; ", work->todo_count);
+    print_samples(work, &samples, out);
     text_printf(out, ", so about %.1f s on %zu threads; %s shared",
-                mean * (double)crew->todo_count / (double)threads, threads,
+                mean * (double)work->todo_count / (double)threads, threads,
                 units_bytes(shared, bytes));
     text_printf(out, " and about %s a thread, snapshots not counted\n", units_bytes(run, bytes));
     return print_result(out);
@@ -367,21 +346,21 @@ static size_t *choose_cells(const struct sweep *sweep, const struct journal *jou
     return todo;
 }
 
-static int finish(const struct crew *crew, const char *target)
+static int finish(const struct work *work, const char *target)
 {
     struct err err;
-    if (crew->broken)
-        return say(EXIT_FAILED, "%s", crew->err.text);
-    if (crew->done < crew->todo_count && target == NULL && journal_finish(crew->journal, &err) != 0)
+    if (work->broken)
+        return say(EXIT_FAILED, "%s", work->err.text);
+    if (work->done < work->todo_count && target == NULL && journal_finish(work->journal, &err) != 0)
         return say(EXIT_FAILED, "%s", err.text);
-    if (crew->done < crew->todo_count)
-        return say(EXIT_FAILED, "interrupted: %zu of %zu cells done%s", crew->done,
-                   crew->todo_count, target ? "; --resume goes on from there" : "");
-    if (journal_finish(crew->journal, &err) != 0)
+    if (work->done < work->todo_count)
+        return say(EXIT_FAILED, "interrupted: %zu of %zu cells done%s", work->done,
+                   work->todo_count, target ? "; --resume goes on from there" : "");
+    if (journal_finish(work->journal, &err) != 0)
         return say(EXIT_FAILED, "%s", err.text);
-    if (crew->failed > 0)
-        return say(EXIT_FAILED, "%zu of %zu cells failed, one of them: %s", crew->failed,
-                   crew->todo_count, crew->first_failure.text);
+    if (work->failed > 0)
+        return say(EXIT_FAILED, "%zu of %zu cells failed, one of them: %s", work->failed,
+                   work->todo_count, work->first_failure.text);
     return EXIT_GOOD;
 }
 
@@ -402,7 +381,7 @@ static bool is_of_sweep(const char *target, const char *line, uint64_t identity)
 }
 
 /* A results file that --resume finds finished must be of this sweep. */
-static int check_complete(const struct crew *crew, const char *target)
+static int check_complete(const struct work *work, const char *target)
 {
     struct err err, reason;
     struct trace_lines *lines = NULL;
@@ -412,9 +391,9 @@ static int check_complete(const struct crew *crew, const char *target)
     if (more == 0)
         more = lines_next(lines, &line, &length, &err);
     int status = EXIT_GOOD;
-    bool same = more == 1 && is_of_sweep(target, line, crew->identity);
+    bool same = more == 1 && is_of_sweep(target, line, work->identity);
     while (more == 1 && !same &&
-           (changed = known_models_check_line(crew->models, line, &reason)) == 0)
+           (changed = known_models_check_line(work->models, line, &reason)) == 0)
         more = lines_next(lines, &line, &length, &err);
     if (more < 0)
         status = say(EXIT_FAILED, "%s", err.text);
@@ -428,7 +407,7 @@ static int check_complete(const struct crew *crew, const char *target)
     return status;
 }
 
-static int run_sweep(struct crew *crew, const struct sweep_options *options, uint64_t part,
+static int run_sweep(struct work *work, const struct sweep_options *options, uint64_t part,
                      uint64_t parts)
 {
     struct err err;
@@ -437,34 +416,37 @@ static int run_sweep(struct crew *crew, const struct sweep_options *options, uin
     struct text out = {0};
     bool complete = false;
     int status = EXIT_GOOD;
-    uint64_t journal_identity = digest_bytes(digest_u64(crew->identity, part << 32 | parts),
+    uint64_t journal_identity = digest_bytes(digest_u64(work->identity, part << 32 | parts),
                                              snapsim_version, strlen(snapsim_version));
     if (!options->dry_run && (target_path(&target, options->output, &err) != 0 ||
-                              journal_open(&crew->journal, target, journal_identity, crew->models,
-                                           crew->sweep->cell_count, options->resume, options->force,
+                              journal_open(&work->journal, target, journal_identity, work->models,
+                                           work->sweep->cell_count, options->resume, options->force,
                                            &complete, &err) != 0)) {
         status = say(EXIT_FAILED, "%s", err.text);
         goto out;
     }
     if (complete) {
-        status = check_complete(crew, target);
+        status = check_complete(work, target);
         goto out;
     }
-    todo = choose_cells(crew->sweep, crew->journal, part, parts, &crew->todo_count);
-    crew->todo = todo;
-    for (size_t i = 0; i < crew->todo_count; i++)
-        shared_loads_expect(crew->loads, todo[i]);
+    todo = choose_cells(work->sweep, work->journal, part, parts, &work->todo_count);
+    work->todo = todo;
+    for (size_t i = 0; i < work->todo_count; i++)
+        shared_loads_expect(work->loads, todo[i]);
     if (options->dry_run) {
-        status = dry_run(crew, options->threads, &out);
+        status = dry_run(work, options->threads, &out);
         goto out;
     }
     struct sigaction action = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    run_crew(crew, options->threads);
-    status = finish(crew, target);
+    work->started_ns = now_ns();
+    pthread_mutex_init(&work->lock, NULL);
+    crew_run(options->threads, work->todo_count, work_on, work);
+    pthread_mutex_destroy(&work->lock);
+    status = finish(work, target);
 out:
-    journal_close(crew->journal);
+    journal_close(work->journal);
     text_close(&out);
     free(todo);
     free(target);
@@ -487,9 +469,9 @@ static int sweep(const struct call *call)
     limits_memo_open(&limits);
     struct known_models models;
     known_models_open(&models, &cells);
-    struct crew crew = {.sweep = &cells, .loads = &loads, .limits = &limits, .models = &models};
-    crew.identity = identity_of(&cells, &loads, &models);
-    int status = run_sweep(&crew, options, part, parts);
+    struct work work = {.sweep = &cells, .loads = &loads, .limits = &limits, .models = &models};
+    work.identity = identity_of(&cells, &loads, &models);
+    int status = run_sweep(&work, options, part, parts);
     known_models_close(&models);
     limits_memo_close(&limits);
     shared_loads_close(&loads);

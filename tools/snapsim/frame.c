@@ -1,5 +1,6 @@
 #include "tools/snapsim/frame.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #define HELP_WIDTH 80
 #define HELP_COLUMN 26 /* where explanations of options start */
 #define ITEM_COLUMN 13
+#define TABLES_MAX 12
 
 /* ---- --help ---- */
 
@@ -125,10 +127,10 @@ bool frame_table(const struct command *command, size_t index, const struct param
                 return true;
         }
     }
-    struct options config = {.tables = &(const struct param_table){0}, .takes_config = true};
+    for (*table = config_tables; (*table)->params && index > 0; ++*table)
+        index--;
     text_clear(ways);
-    *table = command->takes_config ? options_table(&config, index) : NULL;
-    return *table != NULL;
+    return command->takes_config && (*table)->params;
 }
 
 void frame_add_usage(const struct command *command, const struct way *way, struct text *out)
@@ -219,18 +221,29 @@ int frame_say_missing(const struct call *call)
 static int say_wrong(const struct call *call, const struct err *err)
 {
     const char *word = call->options->unknown;
-    for (const struct way *way = call->command->ways; word && way->run && way->name; way++) {
-        const struct options others = {.tables = way->tables};
-        if (options_find(&others, word) != NULL)
+    for (const struct way *way = call->command->ways; word && way->run && way->name; way++)
+        if (options_have(way->tables, word))
             return say(EXIT_USAGE, "unknown option '%s': %s %s takes it, %s does not", word,
                        call->command->name, way->name, call->way->name);
-    }
     return say(EXIT_USAGE, "%s", err->text);
 }
 
 int frame_parse_again(const struct call *call, struct err *err)
 {
     return options_parse(call->options, call->argc, call->argv, err);
+}
+
+/* The tables of a way, and those of struct config if the command takes it. */
+static void join_tables(const struct command *command, const struct way *way,
+                        struct param_table *out)
+{
+    size_t count = 0;
+    for (const struct param_table *table = way->tables; table->params; table++)
+        out[count++] = *table;
+    for (const struct param_table *table = config_tables; command->takes_config && table->params;
+         table++)
+        out[count++] = *table;
+    assert(count < TABLES_MAX);
 }
 
 int frame_run(const struct command *command, int argc, char **argv)
@@ -246,11 +259,10 @@ int frame_run(const struct command *command, int argc, char **argv)
     int skipped = way->name != NULL;
     void *settings = mem_zalloc(command->options_size + 1);
     const char **words = mem_array((size_t)argc, sizeof *words);
-    struct options options = {.tables = way->tables,
-                              .takes_config = command->takes_config,
-                              .settings = settings,
-                              .words = words,
-                              .word_most = way->most};
+    struct param_table tables[TABLES_MAX] = {{NULL, NULL, 0}};
+    join_tables(command, way, tables);
+    struct options options = {
+        .tables = tables, .settings = settings, .words = words, .word_most = way->most};
     struct call call = {.command = command,
                         .way = way,
                         .argc = argc - skipped,
@@ -259,7 +271,7 @@ int frame_run(const struct command *command, int argc, char **argv)
                         .settings = settings,
                         .words = words};
     struct err err;
-    options_open(&options);
+    param_open(tables, settings);
     int status = EXIT_USAGE;
     if (options_parse(&options, call.argc, call.argv, &err) != 0)
         status = say_wrong(&call, &err);
@@ -267,7 +279,7 @@ int frame_run(const struct command *command, int argc, char **argv)
         status = frame_say_missing(&call);
     else
         status = way->run(&call);
-    options_close(&options);
+    param_close(tables, settings);
     free(settings);
     free(words);
     return status;

@@ -21,38 +21,6 @@ char options_letter(const struct param *entry)
     return '\0';
 }
 
-const struct param_table *options_table(const struct options *options, size_t index)
-{
-    const struct param_table *table = options->tables;
-    for (; table->params && index > 0; table++)
-        index--;
-    if (table->params)
-        return table;
-    for (table = config_tables; options->takes_config && table->params; table++)
-        if (index-- == 0)
-            return table;
-    return NULL;
-}
-
-static void *struct_of(const struct options *options, const struct param_table *table)
-{
-    return (char *)options->settings + table->offset;
-}
-
-void options_open(struct options *options)
-{
-    const struct param_table *table = NULL;
-    for (size_t i = 0; (table = options_table(options, i)) != NULL; i++)
-        param_defaults(table->params, struct_of(options, table));
-}
-
-void options_close(struct options *options)
-{
-    const struct param_table *table = NULL;
-    for (size_t i = 0; (table = options_table(options, i)) != NULL; i++)
-        param_free(table->params, struct_of(options, table));
-}
-
 /* One option of argv. */
 struct given {
     char *name;        /* "--name" or "-n", without a value */
@@ -70,45 +38,21 @@ static struct given read_name(const char *word)
                                                        : NULL};
 }
 
-static const struct param *find(const struct options *options, const char *name, void **settings)
+/* The setting that a name stands for; empty if there can be none. */
+static const char *key_of(const char *name)
 {
-    const struct param_table *table = NULL;
-    const struct param *entry = NULL;
-    const char *key = name + 2;
     for (size_t i = 0; name[1] != '-' && i < sizeof letters / sizeof *letters; i++)
         if (name[1] == letters[i].letter)
-            key = letters[i].name;
-    for (size_t i = 0; *key && !entry && (table = options_table(options, i)) != NULL; i++) {
-        entry = param_find(table->params, key);
-        *settings = struct_of(options, table);
-    }
-    return entry;
+            return letters[i].name;
+    return name[1] == '-' ? name + 2 : "";
 }
 
-const struct param *options_find(const struct options *options, const char *word)
+bool options_have(const struct param_table *tables, const char *word)
 {
     struct given given = read_name(word);
-    void *ignored = NULL;
-    const struct param *entry = find(options, given.name, &ignored);
+    bool found = param_find_in(tables, NULL, key_of(given.name), NULL) != NULL;
     free(given.name);
-    return entry;
-}
-
-static const char *name_at(const void *user, size_t index)
-{
-    const struct param_table *table = NULL;
-    for (size_t i = 0; (table = options_table(user, i)) != NULL; i++)
-        for (const struct param *entry = table->params; entry->name; entry++)
-            if (index-- == 0)
-                return entry->name;
-    return NULL;
-}
-
-static int unknown(const struct options *options, const char *name, struct err *err)
-{
-    const char *near = strlen(name) > 2 ? text_nearest(name + 2, name_at, options) : NULL;
-    return err_set(err, "unknown option '%s'%s%s%s", name, near ? " (did you mean '" : "",
-                   near ? near : "", near ? "'?)" : "");
+    return found;
 }
 
 static bool is_bool(const char *text)
@@ -126,7 +70,8 @@ static int take_option(struct options *options, int left, char **argv, int *used
     struct given given = read_name(argv[0]);
     struct err reason;
     void *settings = NULL;
-    const struct param *entry = find(options, given.name, &settings);
+    const char *key = key_of(given.name);
+    const struct param *entry = param_find_in(options->tables, options->settings, key, &settings);
     const char *value = given.value ? given.value : left > 1 ? argv[1] : NULL;
     int result = 0;
     *used = given.value ? 1 : 2;
@@ -136,11 +81,12 @@ static int take_option(struct options *options, int left, char **argv, int *used
     }
     if (!entry) {
         options->unknown = argv[0];
-        result = unknown(options, given.name, err);
-    } else if (value == NULL)
+        result = param_unknown(options->tables, "unknown option", given.name, "", err);
+    } else if (value == NULL) {
         result = err_set(err, "%s needs a value", given.name);
-    else if (param_set(entry, settings, value, &reason) != 0)
+    } else if (param_set(entry, settings, value, &reason) != 0) {
         result = err_set(err, "--%.900s", reason.text);
+    }
     free(given.name);
     return result;
 }

@@ -10,8 +10,7 @@
 #include "sim/core/param.h"
 
 struct options {
-    const struct param_table *tables; /* of the command, for the struct of settings */
-    bool takes_config; /* settings start with a struct config, whose tables count as well */
+    const struct param_table *tables; /* for the struct of settings */
     void *settings;
     const char **words; /* room for all of argv */
     size_t word_count, word_most;
@@ -19,21 +18,15 @@ struct options {
         *unknown; /* the word of argv that no option answers to, if that failed the parsing */
 };
 
-/* The table of that index, those of struct config after the command's own; NULL after the last. */
-const struct param_table *options_table(const struct options *options, size_t index);
-
 /* The letter that stands for an option, or '\0'. */
 char options_letter(const struct param *entry);
-
-void options_open(struct options *options); /* sets all defaults */
-void options_close(struct options *options);
 
 /* Takes argv[1] and on; may be called again, then what is given counts once more. err: an unknown
  * option (with the nearest one), a missing or bad value, a word too many. */
 int options_parse(struct options *options, int argc, char **argv, struct err *err) MUST_CHECK;
 
-/* The option that a word as "--name", "--name=value" or "-o" names, or NULL. */
-const struct param *options_find(const struct options *options, const char *word);
+/* Whether tables have the option that a word as "--name", "--name=value" or "-o" names. */
+bool options_have(const struct param_table *tables, const char *word);
 
 /* Appends a blank and a word, quoted where a shell would read it as something else. */
 void options_add_word(const char *word, struct text *out);

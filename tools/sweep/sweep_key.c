@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/core/mem.h"
+#include "sim/core/param_json.h"
 #include "sim/core/units.h"
 #include "tools/sweep/plugins.h"
 
@@ -25,29 +26,10 @@ static void add_value(struct sweep_key *key, struct sweep_value value)
 static int read_synth(const struct sweep_source *source, const struct json *object,
                       struct synth_options *out)
 {
-    struct text value = {0};
-    int result = 0;
+    static const struct param_table tables[] = {{NULL, synth_params, 0}, {NULL, NULL, 0}};
     param_defaults(synth_params, out);
-    for (const struct json *item = json_first(object); item && result == 0;
-         item = json_next(item)) {
-        struct err reason;
-        const struct param *entry = param_find(synth_params, json_key(item));
-        text_clear(&value);
-        if (!entry) {
-            struct text hint = {0};
-            text_add(&hint, "", 0);
-            param_suggest(synth_params, json_key(item), &hint);
-            result = json_fail(source->document, item, source->err,
-                               "a generated load has no option '%s'%s", json_key(item), hint.data);
-            text_close(&hint);
-        } else if (json_scalar_text(item, &value) != 0 ||
-                   param_set(entry, out, value.data ? value.data : "", &reason) != 0) {
-            result = json_fail(source->document, item, source->err, "%s",
-                               value.length ? reason.text : "a number or a word was expected");
-        }
-    }
-    text_close(&value);
-    return result;
+    return param_read_json(tables, out, "a generated load has no option", source->document, object,
+                           source->err);
 }
 
 static int read_trace(const struct sweep_source *source, const struct json *value,
@@ -144,7 +126,7 @@ static void print_setting(const struct config *config, const struct param *entry
     text_add(out, "", 0);
     for (const struct param_table *table = config_tables; table->params; table++)
         if (param_find(table->params, entry->name) == entry)
-            param_print_value(entry, config_const_base(config, table), out);
+            param_print_value(entry, (const char *)config + table->offset, out);
 }
 
 static void set_checked(struct config *config, const char *name, const char *text)

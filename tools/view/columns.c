@@ -455,17 +455,11 @@ bool column_is(const struct column *column, const struct results_row *row, const
 /* Whole numbers are printed from their digits, all else as the shortest decimal. */
 static void print_exact(double value, struct text *out)
 {
-    char digits[40];
     if (value >= -0x1p63 && value < 0x1p63 && value == (double)(int64_t)value) {
         text_printf(out, "%" PRId64, (int64_t)value);
         return;
     }
-    for (int precision = 1; precision <= 17; precision++) {
-        snprintf(digits, sizeof digits, "%.*g", precision, value);
-        if (strtod(digits, NULL) == value)
-            break;
-    }
-    text_printf(out, "%s", digits);
+    text_add_number(out, value, false);
 }
 
 void column_print(const struct column *column, double value, bool exact, struct text *out)
