@@ -165,7 +165,7 @@ static void complete_bounds(struct reader *reader, const struct stream *stream, 
     }
     entry->bounds.count = kept + more;
     entry->leading = stream->leading < kept ? stream->leading : kept;
-    const struct bound *list = reader->bounds + entry->bounds.first;
+    const struct bound *list = reader->bounds ? reader->bounds + entry->bounds.first : NULL;
     for (size_t i = kept; i < entry->bounds.count; i++)
         entry->leading += entry->leading == i && list[i].is_prefix;
     check_bounds(scan, entry, list, kept);
