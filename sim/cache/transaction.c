@@ -167,8 +167,9 @@ static bool prepare(struct cache *cache, struct plan *plan)
     struct running *running = plan->running;
     plan_find_nodes(cache, plan);
     plan_for_each(cache, plan, pin_present);
-    if (running->renewed_count > 0)
-        store_use_path(cache, running->reserves_on.node);
+    if (running->renewed_count > 0) /* with a dual index there may be no KV under any of them */
+        store_use_path(cache, running->reserves_on.node != NODE_ROOT ? running->reserves_on.node
+                                                                     : running->stands_on.node);
     if ((cache->eviction.ops->flags & EVICTION_REFUSES) || room_make(cache, plan))
         return true;
     unpin_renewed(cache, running);
