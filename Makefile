@@ -17,8 +17,8 @@ CPPFLAGS += -I. -D_POSIX_C_SOURCE=200809L -MMD -MP
 LDLIBS = -lzstd -lcjson -lcrypto -lpthread -lm
 
 BUILD = build/$(VARIANT)
-LIB_SOURCES = $(wildcard sim/core/*.c sim/load/*.c sim/model/*.c sim/cost/*.c sim/cache/*.c sim/engine/*.c \
-	policies/*/*.c policies/*.c traces/*.c)
+LIB_SOURCES = $(wildcard sim/core/*.c sim/load/*.c sim/model/*.c sim/cost/*.c sim/cache/*.c \
+	sim/bound/*.c sim/engine/*.c policies/*/*.c policies/*.c traces/*.c)
 TOOL_SOURCES = $(wildcard tools/snapsim/*.c)
 TEST_SOURCES = $(wildcard tests/test_*.c tests/prop_*.c)
 HELP_SOURCES = $(filter-out $(TEST_SOURCES) $(wildcard tests/fuzz_*.c), $(wildcard tests/*.c tests/examples/*.c))

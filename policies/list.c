@@ -6,8 +6,10 @@
 
 extern const struct placement_ops placement_none, placement_fixed, placement_prompt_end,
     placement_reply_end, placement_turn, placement_last, placement_branch, placement_system_prompt,
-    placement_ladder, placement_balanced, placement_sqrt, placement_dyadic, placement_oracle;
-extern const struct eviction_ops eviction_lru, eviction_fifo, eviction_lfu, eviction_belady;
+    placement_ladder, placement_balanced, placement_sqrt, placement_dyadic, placement_oracle,
+    placement_planned;
+extern const struct eviction_ops eviction_lru, eviction_fifo, eviction_lfu, eviction_belady,
+    eviction_planned;
 extern const struct memory_ops memory_ideal, memory_static, memory_equal, memory_lcm, memory_max,
     memory_gcd, memory_two_ended, memory_elastic;
 
@@ -28,6 +30,9 @@ const struct plugin *const eviction_list[] = {
     &eviction_belady.plugin,
     NULL,
 };
+
+const struct plugin *const planned_placement_list[] = {&placement_planned.plugin, NULL};
+const struct plugin *const planned_eviction_list[] = {&eviction_planned.plugin, NULL};
 
 const struct plugin *const memory_list[] = {
     &memory_ideal.plugin,     &memory_static.plugin,  &memory_equal.plugin,

@@ -9,4 +9,8 @@ extern const struct plugin *const placement_list[];
 extern const struct plugin *const eviction_list[];
 extern const struct plugin *const memory_list[];
 
+/* What follows a plan (sim/bound/plan.h), and runs with one only. */
+extern const struct plugin *const planned_placement_list[];
+extern const struct plugin *const planned_eviction_list[];
+
 #endif

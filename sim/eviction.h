@@ -12,6 +12,7 @@
  *     (choose, gone)* while room is made
  *     added           KV that is new, or resident beyond the match, shallower nodes first; then
  *     added / used    its snapshots, shallower first (used: it was there and is taken again)
+ *     (over, gone)* until it names none
  *
  * Ages: whatever a request adds or uses is as young as the request. Within one request KV is older
  * than snapshots, deeper KV is older, and a deeper snapshot is younger. */
@@ -77,6 +78,8 @@ struct eviction_ops {
     void (*shrunk)(struct eviction *eviction, holding_id holding); /* KV, not all gone; optional */
     /* Names a holding for which holding_droppable(cache, holding, wanted) is true (cache.h). */
     struct victim (*choose)(struct eviction *eviction, enum part wanted);
+    /* The same when a request ends, before what is new has to fit. Optional. */
+    holding_id (*over)(struct eviction *eviction);
     int (*check)(const struct eviction *eviction, struct err *err); /* O(n) self-audit */
 };
 

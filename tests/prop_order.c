@@ -18,7 +18,7 @@
 
 #define SEEDS 3000
 
-static const struct plugins plugins = {placement_list, eviction_list, memory_list};
+static const struct plugins plugins = {placement_list, eviction_list, memory_list, NULL};
 
 static struct record *record_of(const struct ref_trace *trace)
 {

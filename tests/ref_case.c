@@ -118,7 +118,7 @@ int ref_case_run(const struct ref_case *cell, struct record *record, struct ref_
 {
     struct config config;
     struct load load;
-    const struct plugins plugins = {placement_list, eviction_list, memory_list};
+    const struct plugins plugins = {placement_list, eviction_list, memory_list, NULL};
     *out = (struct ref_results){0};
     out->items = mem_array(record->calls->request_count, sizeof *out->items);
     int result = ref_case_open(cell, record, &config, &load, err);
@@ -144,14 +144,58 @@ void ref_results_close(struct ref_results *results)
 int ref_case_bound(const struct ref_case *cell, struct record *record, struct bound *out,
                    struct err *err)
 {
+    const struct plugins plugins = {placement_list, eviction_list, memory_list, NULL};
     struct config config;
+    struct models models = {0};
+    struct setup setup = {0};
     struct load load;
     int result = ref_case_open(cell, record, &config, &load, err);
     if (result == 0)
-        result = bound_find(out, &config, load.workload, load.schedule, 100, err);
+        result = setup_open(&setup, &config, &plugins, &models, err);
+    if (result == 0) {
+        const struct bound_input input = replay_bound_input(&setup, load.workload, load.schedule);
+        bound_find(out, NULL, &input, 100);
+    }
+    setup_close(&setup);
+    models_close(&models);
     load_close(&load);
     config_close(&config);
     return result;
+}
+
+#define EXACT_TRIALS 10000000
+
+int ref_case_limits(const struct ref_case *drawn, struct record *record, struct ref_limits *out,
+                    struct err *err)
+{
+    struct ref_case cell = *drawn;
+    struct config config;
+    struct models models = {0};
+    struct setup setup = {0};
+    struct load load;
+    struct plan plan = {0};
+    struct result result = {0};
+    struct plugins plugins = {planned_placement_list, planned_eviction_list, memory_list, &plan};
+    cell.placement = cell.eviction = "planned";
+    int failed = ref_case_open(&cell, record, &config, &load, err);
+    if (failed == 0)
+        failed = setup_open(&setup, &config, &plugins, &models, err);
+    if (failed == 0) {
+        const struct bound_input input = replay_bound_input(&setup, load.workload, load.schedule);
+        bound_find(&out->bound, &plan, &input, 100);
+        failed = replay_run(&result, &setup, load.workload, load.schedule, NULL, NULL, err);
+        out->plan_tokens = plan.hit_tokens;
+        out->replayed_tokens = result.sum.hit_tokens;
+        result_close(&result);
+        if (failed == 0 && !bound_find_exact(&out->exact_tokens, &input, EXACT_TRIALS))
+            failed = err_set(err, "the best schedule was not found");
+    }
+    plan_close(&plan);
+    setup_close(&setup);
+    models_close(&models);
+    load_close(&load);
+    config_close(&config);
+    return failed;
 }
 
 /* ---- comparing ---- */

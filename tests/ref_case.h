@@ -2,7 +2,7 @@
 #ifndef SNAPSIM_REF_CASE_H
 #define SNAPSIM_REF_CASE_H
 
-#include "sim/engine/bound.h"
+#include "sim/bound/bound.h"
 #include "tests/ref_trace.h"
 
 /* Made-up models of one layer of each kind, so small that snapshots and pages matter. */
@@ -62,9 +62,18 @@ int ref_compare_numbers(const struct ref_number *numbers, size_t count, const ch
 int ref_compare_counters(const struct cache_counters *fast, const struct cache_counters *model,
                          const char *where, struct err *err) MUST_CHECK;
 
-/* The limits of that cell's model and capacity. */
+/* The limits of that cell's load, model, capacity and grain; the second with all there are, for a
+ * tiny load and a model with recurrent layers. */
 int ref_case_bound(const struct ref_case *cell, struct record *record, struct bound *out,
                    struct err *err) MUST_CHECK;
+
+struct ref_limits {
+    struct bound bound;
+    uint64_t plan_tokens, replayed_tokens; /* what the plan promises; what a replay of it hits */
+    uint64_t exact_tokens;
+};
+int ref_case_limits(const struct ref_case *cell, struct record *record, struct ref_limits *out,
+                    struct err *err) MUST_CHECK;
 
 /* Runs both and compares all. Returns -1 and says what differs first. */
 int ref_case_compare(const struct ref_case *cell, const struct ref_trace *trace,

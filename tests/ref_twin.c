@@ -16,7 +16,7 @@
 int twin_open(struct twin *out, const struct ref_case *cell, const struct ref_trace *trace,
               uint32_t slot_count, struct err *err)
 {
-    const struct plugins plugins = {placement_list, eviction_list, memory_list};
+    const struct plugins plugins = {placement_list, eviction_list, memory_list, NULL};
     uint32_t *order = NULL;
     *out = (struct twin){
         .settings = cell, .trace = trace, .request_count = trace->count, .slot_count = slot_count};

@@ -14,7 +14,7 @@
 #include "traces/compiled.h"
 #include "traces/write_coded.h"
 
-static const struct plugins plugins = {placement_list, eviction_list, memory_list};
+static const struct plugins plugins = {placement_list, eviction_list, memory_list, NULL};
 
 /* Opens text, with ' for ", with the options of a configuration. */
 static struct record *open_as(const char *text, const struct config *config)

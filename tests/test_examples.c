@@ -11,8 +11,8 @@ static const struct plugin *const placements[] = {&example_pause.plugin,
                                                   &example_thrifty_placement.plugin, NULL};
 static const struct plugin *const evictions[] = {&example_ttl.plugin, &example_thrifty.plugin,
                                                  NULL};
-static const struct plugins examples = {placements, evictions, memory_list};
-static const struct plugins mixed = {placement_list, evictions, memory_list};
+static const struct plugins examples = {placements, evictions, memory_list, NULL};
+static const struct plugins mixed = {placement_list, evictions, memory_list, NULL};
 
 /* One conversation: 100 tokens and a reply of 40 at 0 s, then prompts that go on. A reply's end is
  * a snapshot at 140, 240 and 340. */

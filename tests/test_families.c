@@ -43,7 +43,7 @@ static void asker_open(struct asker *asker, const char *placement)
     asker->workload.nodes = &asker->root;
     asker->workload.node_count = 1;
     static const struct schedule nothing;
-    asker->future = (struct future){&asker->workload, &nothing, 0};
+    asker->future = (struct future){&asker->workload, &nothing, 0, NULL};
     static const struct run_facts facts;
     ck_assert_msg(placement_choose(&asker->choice, placement_list, placement, &err) == 0 &&
                       placement_set_open(&asker->set, &asker->choice, &facts, &asker->future, NULL,

@@ -10,7 +10,7 @@
 #include "tests/suite.h"
 #include "traces/open.h"
 
-static const struct plugins plugins = {placement_list, eviction_list, memory_list};
+static const struct plugins plugins = {placement_list, eviction_list, memory_list, NULL};
 
 /* Runs a trace of the shared folder; settings are pairs of name and value, ended by NULL. */
 static struct result run(const char *file, const char *const *settings)

@@ -66,7 +66,7 @@ static double count_steps(struct record *record, const struct growth_cell *cell)
                               "orphans",   cell->orphans,   "index",    cell->index,
                               "memory",    cell->memory,    "capacity", cell->capacity,
                               NULL};
-    const struct plugins plugins = {placement_list, eviction_list, memory_list};
+    const struct plugins plugins = {placement_list, eviction_list, memory_list, NULL};
     struct config config = input_config(settings);
     struct load load = {0};
     struct result result;

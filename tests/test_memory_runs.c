@@ -36,7 +36,7 @@ static struct result run_text(const struct plugin *const *memories, const char *
 {
     struct err err = {""};
     struct record *record = NULL;
-    const struct plugins plugins = {placement_list, eviction_list, memories};
+    const struct plugins plugins = {placement_list, eviction_list, memories, NULL};
     struct config config = input_config(settings);
     struct build_options build = config_build_options(&config);
     ck_assert_msg(trace_open_memory("t", text, length, &build, NULL, &record, &err) == 0, "%s",

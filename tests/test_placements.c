@@ -27,7 +27,7 @@ static struct result replay(const char *lines, const char *placement, const char
 {
     const char *settings[] = {"placement",  placement,        "capacity", "unlimited", "arrival",
                               "sequential", "snapshot-grain", grain,      NULL};
-    const struct plugins plugins = {placement_list, eviction_list, memory_list};
+    const struct plugins plugins = {placement_list, eviction_list, memory_list, NULL};
     struct config config = input_config(settings);
     struct err err = {""};
     struct record *record = NULL;

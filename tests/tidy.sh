@@ -14,14 +14,15 @@ forbid() {
     found=$(grep -nE "^#include \"($2)" $1 2>/dev/null)
     [ -z "$found" ] || complain "includes against the grain: $found"
 }
-forbid 'sim/core/*.[ch]' '(sim/(load|model|cost|cache|engine)/|policies|traces|tools|tests)'
-forbid 'sim/load/*.[ch]' '(sim/(model|cost|cache|engine)/|policies|traces|tools|tests)'
-forbid 'sim/model/*.[ch]' '(sim/(load|cost|cache|engine)/|policies|traces|tools|tests)'
-forbid 'sim/cost/*.[ch]' '(sim/(load|cache|engine)/|policies|traces|tools|tests)'
-forbid 'sim/cache/*.[ch] sim/*.h' '(sim/engine/|policies|traces|tools|tests)'
+forbid 'sim/core/*.[ch]' '(sim/(load|model|cost|cache|bound|engine)/|policies|traces|tools|tests)'
+forbid 'sim/load/*.[ch]' '(sim/(model|cost|cache|bound|engine)/|policies|traces|tools|tests)'
+forbid 'sim/model/*.[ch]' '(sim/(load|cost|cache|bound|engine)/|policies|traces|tools|tests)'
+forbid 'sim/cost/*.[ch]' '(sim/(load|cache|bound|engine)/|policies|traces|tools|tests)'
+forbid 'sim/bound/*.[ch]' '(sim/(model|cost|cache|engine)/|policies|traces|tools|tests)'
+forbid 'sim/cache/*.[ch] sim/*.h' '(sim/(bound|engine)/|policies|traces|tools|tests)'
 forbid 'sim/engine/*.[ch]' '(policies|traces|tools|tests)'
 forbid 'policies/*.[ch] policies/*/*.[ch]' '(sim/engine/|traces|tools|tests)'
-forbid 'traces/*.[ch]' '(sim/(cache|engine|model|cost)/|policies|tools|tests)'
+forbid 'traces/*.[ch]' '(sim/(cache|bound|engine|model|cost)/|policies|tools|tests)'
 forbid 'tools/*/*.[ch]' 'tests'
 
 sources=$(git ls-files -co --exclude-standard '*.c' '*.h')

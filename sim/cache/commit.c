@@ -1,5 +1,5 @@
-/* Storing what a plan says */
-#include "sim/cache/plan.h"
+/* Storing what an admission says */
+#include "sim/cache/admission.h"
 #include "sim/cache/walk.h"
 #include "sim/core/mem.h"
 
@@ -11,10 +11,10 @@ static void set_owner(struct cache *cache, uint32_t snapshot, uint32_t owner)
         cache->snapshots[snapshot].stream = owner;
 }
 
-static void commit_snapshot(struct cache *cache, struct plan *plan,
+static void commit_snapshot(struct cache *cache, struct admission *admission,
                             const struct wanted_position *wanted, node_id node)
 {
-    uint32_t stream = plan->running->context.request->stream;
+    uint32_t stream = admission->running->context.request->stream;
     uint32_t owner = wanted->newest_only ? stream + 1 : 0;
     uint32_t snapshot = SNAPSHOT_NONE;
     if (cache->nodes[node].snapshots != 0)
@@ -29,24 +29,25 @@ static void commit_snapshot(struct cache *cache, struct plan *plan,
 
 /* The deepest node of the request whose KV may change: the last one that gets some, or, where KV is
  * a holding, has some. */
-static node_id deepest_changed(struct cache *cache, const struct plan *plan)
+static node_id deepest_changed(struct cache *cache, const struct admission *admission)
 {
     if (!cache->kv_is_holding)
-        return plan->kv_node;
+        return admission->kv_node;
     const struct node *nodes = cache->workload->nodes;
     uint64_t passed = 0;
-    node_id resident = walk_to_resident(cache, plan->running->context.request->reply_node, &passed);
-    return nodes[resident].end > nodes[plan->kv_node].end ? resident : plan->kv_node;
+    node_id resident =
+        walk_to_resident(cache, admission->running->context.request->reply_node, &passed);
+    return nodes[resident].end > nodes[admission->kv_node].end ? resident : admission->kv_node;
 }
 
 /* The nodes of the path whose KV changes, deepest first: those that lack some, and, where KV is a
  * holding, those that are resident below the match. Above both all is there, and used already. */
-static void collect_path(struct cache *cache, const struct plan *plan)
+static void collect_path(struct cache *cache, const struct admission *admission)
 {
     const struct node *nodes = cache->workload->nodes;
-    uint32_t match_end = nodes[plan->match_node].end;
+    uint32_t match_end = nodes[admission->match_node].end;
     cache->path_length = 0;
-    node_id node = deepest_changed(cache, plan);
+    node_id node = deepest_changed(cache, admission);
     for (; node != NODE_ROOT; node = nodes[node].parent) {
         uint32_t length = nodes[node].end - nodes[nodes[node].parent].end;
         if (nodes[node].end <= match_end && cache->nodes[node].resident == length)
@@ -61,15 +62,15 @@ static void collect_path(struct cache *cache, const struct plan *plan)
 
 /* Stores the KV of the path, and makes what was there below the match, a reply that was given
  * before, as young as the rest. */
-static void commit_kv(struct cache *cache, const struct plan *plan)
+static void commit_kv(struct cache *cache, const struct admission *admission)
 {
     const struct node *nodes = cache->workload->nodes;
-    uint32_t match_end = nodes[plan->match_node].end;
-    collect_path(cache, plan);
+    uint32_t match_end = nodes[admission->match_node].end;
+    collect_path(cache, admission);
     for (size_t i = cache->path_length; i-- > 0;) {
         node_id node = cache->path[i];
         uint32_t start = nodes[nodes[node].parent].end;
-        uint32_t end = nodes[node].end < plan->kv_end ? nodes[node].end : plan->kv_end;
+        uint32_t end = nodes[node].end < admission->kv_end ? nodes[node].end : admission->kv_end;
         if (end > start + cache->nodes[node].resident)
             store_kv(cache, node, end);
         else if (start >= match_end && cache->kv_is_holding && cache->nodes[node].resident > 0)
@@ -77,10 +78,10 @@ static void commit_kv(struct cache *cache, const struct plan *plan)
     }
 }
 
-void commit_plan(struct cache *cache, struct plan *plan)
+void commit_admission(struct cache *cache, struct admission *admission)
 {
-    commit_kv(cache, plan);
-    plan_for_each(cache, plan, commit_snapshot);
+    commit_kv(cache, admission);
+    admission_for_each(cache, admission, commit_snapshot);
 }
 
 /* The stream's newest snapshot is this one: the one before goes, if it still is the stream's. */

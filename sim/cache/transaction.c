@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/cache/admission.h"
 #include "sim/cache/lookup.h"
-#include "sim/cache/plan.h"
 #include "sim/cache/walk.h"
 #include "sim/core/mem.h"
 
@@ -94,13 +94,13 @@ static void unpin_kv(struct cache *cache, struct kv_pin *pin)
 
 /* ---- start ---- */
 
-/* Drops what is over its time; it counts as evicted, though memory may not be short. */
-static void drop_expired(struct cache *cache)
+/* Drops what a hook of the policy names; it counts as evicted, though memory may not be short. */
+static void drop_named(struct cache *cache, holding_id (*name)(struct eviction *eviction))
 {
     struct eviction *eviction = &cache->eviction;
     uint64_t snapshots = cache->live_snapshots;
     holding_id holding = HOLDING_NONE;
-    while ((holding = eviction->ops->expired(eviction)) != HOLDING_NONE) {
+    while (name && (holding = name(eviction)) != HOLDING_NONE) {
         assert(holding_droppable(cache, holding, PART_ANY));
         if (holding_is_kv(cache, holding))
             store_drop_kv(cache, holding, UINT64_MAX, 0);
@@ -122,8 +122,7 @@ void cache_start(struct cache *cache, struct running *running, const struct cont
     turn_to(cache, running);
     if (cache->eviction.ops->begin)
         cache->eviction.ops->begin(&cache->eviction, &running->context);
-    if (cache->eviction.ops->expired)
-        drop_expired(cache);
+    drop_named(cache, cache->eviction.ops->expired);
     running->found = lookup_find(cache, context->request);
     running->used_at = cache->moments;
     running->match_node = running->found.match_node;
@@ -135,10 +134,10 @@ void cache_start(struct cache *cache, struct running *running, const struct cont
 /* ---- reserve ---- */
 
 /* A wanted snapshot that is there already is kept until it is renewed, with KV that is under it. */
-static void pin_present(struct cache *cache, struct plan *plan,
+static void pin_present(struct cache *cache, struct admission *admission,
                         const struct wanted_position *wanted, node_id node)
 {
-    struct running *running = plan->running;
+    struct running *running = admission->running;
     if (cache->nodes[node].snapshots == 0)
         return;
     uint32_t snapshot = store_find_snapshot(cache, node, wanted->position);
@@ -161,15 +160,15 @@ static void unpin_renewed(struct cache *cache, struct running *running)
     running->renewed_count = 0;
 }
 
-/* Makes room for a plan, and pins what it will build on. */
-static bool prepare(struct cache *cache, struct plan *plan)
+/* Makes room for an admission, and pins what it will build on. */
+static bool prepare(struct cache *cache, struct admission *admission)
 {
-    struct running *running = plan->running;
-    plan_find_nodes(cache, plan);
-    plan_for_each(cache, plan, pin_present);
+    struct running *running = admission->running;
+    admission_find_nodes(cache, admission);
+    admission_for_each(cache, admission, pin_present);
     if (running->renewed_count > 0)
         store_use_path(cache, running->reserves_on.node);
-    if ((cache->eviction.ops->flags & EVICTION_REFUSES) || room_make(cache, plan))
+    if ((cache->eviction.ops->flags & EVICTION_REFUSES) || room_make(cache, admission))
         return true;
     unpin_renewed(cache, running);
     unpin_kv(cache, &running->reserves_on);
@@ -203,18 +202,19 @@ bool cache_reserve(struct cache *cache, struct running *running, uint32_t kv_end
     running->wanted_count = wanted->count;
     running->wants_newest = wanted->newest;
     running->kv_end = kv_end;
-    struct plan plan = {
+    struct admission admission = {
         .running = running, .wanted = running->wanted, .count = running->wanted_count};
-    plan_set_kv_end(cache, &plan, kv_end);
-    if (!prepare(cache, &plan))
+    admission_set_kv_end(cache, &admission, kv_end);
+    if (!prepare(cache, &admission))
         return false;
     if (!(cache->eviction.ops->flags & EVICTION_REFUSES))
-        running->reserved = plan_need(cache, &plan);
+        running->reserved = admission_need(cache, &admission);
     add_reserved(cache, &running->reserved);
     running->has_reservation = true;
-    (void)plan_need(cache, &plan); /* for the deepest node of the path with KV */
-    uint32_t resident = holding_position(cache, plan.resident_node);
-    pin_kv(cache, &running->reserves_on, plan.resident_node, resident < kv_end ? resident : kv_end);
+    (void)admission_need(cache, &admission); /* for the deepest node of the path with KV */
+    uint32_t resident = holding_position(cache, admission.resident_node);
+    pin_kv(cache, &running->reserves_on, admission.resident_node,
+           resident < kv_end ? resident : kv_end);
     return true;
 }
 
@@ -245,14 +245,14 @@ static void note_peak(struct cache *cache)
 }
 
 /* Stores, and stands on it from now on. */
-static void store_plan(struct cache *cache, struct plan *plan)
+static void store_admission(struct cache *cache, struct admission *admission)
 {
-    struct running *running = plan->running;
-    plan->match_node = running->match_node;
-    commit_plan(cache, plan);
+    struct running *running = admission->running;
+    admission->match_node = running->match_node;
+    commit_admission(cache, admission);
     unpin_renewed(cache, running);
-    if (plan->kv_end > running->stands_on.position)
-        pin_kv(cache, &running->stands_on, plan->kv_node, plan->kv_end);
+    if (admission->kv_end > running->stands_on.position)
+        pin_kv(cache, &running->stands_on, admission->kv_node, admission->kv_end);
     pin_kv(cache, &running->reserves_on, NODE_ROOT, 0);
 }
 
@@ -262,19 +262,19 @@ bool cache_commit(struct cache *cache, struct running *running)
     bool refuses = cache->eviction.ops->flags & EVICTION_REFUSES;
     turn_to(cache, running);
     give_back_room(cache, running);
-    struct plan plan = {.running = running,
-                        .wanted = running->wanted,
-                        .count = running->wanted_count,
-                        .counts_anew = true};
-    plan_set_kv_end(cache, &plan, running->kv_end);
-    plan_find_nodes(cache, &plan);
-    if (!refuses && !room_make(cache, &plan)) {
+    struct admission admission = {.running = running,
+                                  .wanted = running->wanted,
+                                  .count = running->wanted_count,
+                                  .counts_anew = true};
+    admission_set_kv_end(cache, &admission, running->kv_end);
+    admission_find_nodes(cache, &admission);
+    if (!refuses && !room_make(cache, &admission)) {
         unpin_renewed(cache, running);
         unpin_kv(cache, &running->reserves_on);
         return false;
     }
     renew_path(cache, running);
-    store_plan(cache, &plan);
+    store_admission(cache, &admission);
     note_match(cache, running);
     if (running->wants_newest > 0)
         running->newest = running->wants_newest;
@@ -293,6 +293,7 @@ static void finish(struct cache *cache, struct running *running)
     commit_newest(cache, running);
     cache_drop_live_states(cache, running);
     unlink_running(cache, running);
+    drop_named(cache, cache->eviction.ops->over);
     if (cache->eviction.ops->flags & EVICTION_REFUSES)
         room_trim(cache);
     note_peak(cache);
@@ -320,13 +321,14 @@ void cache_abort(struct cache *cache, struct running *running)
 void cache_admit(struct cache *cache, struct running *running, const struct positions *wanted)
 {
     bool refuses = cache->eviction.ops->flags & EVICTION_REFUSES;
-    struct plan plan = {.running = running, .wanted = wanted->items, .count = wanted->count};
-    plan_set_kv_end(cache, &plan, plan_kv_end(cache, &plan));
-    if (plan.kv_end > 0 && (refuses || room_reduce(cache, &plan))) {
-        if (prepare(cache, &plan))
-            store_plan(cache, &plan);
+    struct admission admission = {
+        .running = running, .wanted = wanted->items, .count = wanted->count};
+    admission_set_kv_end(cache, &admission, admission_kv_end(cache, &admission));
+    if (admission.kv_end > 0 && (refuses || room_reduce(cache, &admission))) {
+        if (prepare(cache, &admission))
+            store_admission(cache, &admission);
         else
-            count_uncached(cache, plan.bytes_fit);
+            count_uncached(cache, admission.bytes_fit);
     }
     running->newest = wanted->newest;
     finish(cache, running);
@@ -336,8 +338,8 @@ void cache_admit(struct cache *cache, struct running *running, const struct posi
 
 bool cache_add_live_state(struct cache *cache, struct running *owner)
 {
-    struct plan plan = {.running = owner, .live_states = 1, .counts_anew = true};
-    if (!room_make(cache, &plan))
+    struct admission admission = {.running = owner, .live_states = 1, .counts_anew = true};
+    if (!room_make(cache, &admission))
         return false;
     cache->memory.ops->live_add(&cache->memory);
     cache->live_states++;

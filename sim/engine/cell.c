@@ -47,10 +47,11 @@ int cell_open(struct cell *out, const struct setup *setup, const struct workload
               const struct schedule *schedule, uint32_t variant, struct err *err)
 {
     struct memory memory;
-    *out = (struct cell){.setup = setup,
-                         .workload = workload,
-                         .schedule = schedule,
-                         .future = {workload, schedule, setup->config.min_compute_tokens}};
+    *out = (struct cell){
+        .setup = setup,
+        .workload = workload,
+        .schedule = schedule,
+        .future = {workload, schedule, setup->config.min_compute_tokens, setup->plan}};
     out->positions.grains = setup->grains;
     if (open_memory(out, variant, &memory, err) != 0)
         return -1;

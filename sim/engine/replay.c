@@ -5,6 +5,7 @@
 
 #include "sim/core/digest.h"
 #include "sim/core/mem.h"
+#include "sim/core/units.h"
 #include "sim/engine/means.h"
 
 static struct request_result replay_one(struct cell *cell, uint32_t arrival)
@@ -150,4 +151,28 @@ int replay_config(struct result *out, const struct config *config, const struct 
     setup_close(&setup);
     models_close(&models);
     return result;
+}
+
+struct bound_input replay_bound_input(const struct setup *setup, const struct workload *workload,
+                                      const struct schedule *schedule)
+{
+    const struct config *config = &setup->config;
+    const struct model_sizes *sizes = &setup->sizes;
+    uint64_t live_bytes = config->slots_per_request * sizes->state_bytes,
+             capacity = config->capacity;
+    if (capacity != UNITS_UNLIMITED)
+        capacity = capacity > live_bytes ? capacity - live_bytes : 0;
+    struct bound_input input = {.workload = workload,
+                                .schedule = schedule,
+                                .min_compute_tokens = config->min_compute_tokens,
+                                .kv_bytes = sizes->kv_bytes_per_token,
+                                .snapshot_bytes = sizes->snapshot_bytes,
+                                .capacity_bytes = capacity,
+                                .interior_grain = setup->grains.interior,
+                                .grid_grain = setup->grains.grid,
+                                .grid_from = setup->grains.chunk,
+                                .end_grain = setup->grains.end};
+    if (sizes->snapshot_bytes == 0) /* hits need no snapshot */
+        input.interior_grain = input.grid_grain = input.end_grain = 1;
+    return input;
 }

@@ -7,6 +7,7 @@
 #ifndef SNAPSIM_REPLAY_H
 #define SNAPSIM_REPLAY_H
 
+#include "sim/bound/bound.h"
 #include "sim/engine/account.h"
 
 /* Called after each request; may be NULL. */
@@ -23,5 +24,9 @@ int replay_run(struct result *out, const struct setup *setup, const struct workl
 int replay_config(struct result *out, const struct config *config, const struct workload *workload,
                   const struct schedule *schedule, const struct plugins *plugins,
                   replay_observer *observer, void *user, struct err *err) MUST_CHECK;
+
+/* What the bounds of a set-up's runs are for. */
+struct bound_input replay_bound_input(const struct setup *setup, const struct workload *workload,
+                                      const struct schedule *schedule);
 
 #endif

@@ -58,7 +58,7 @@ int setup_open(struct setup *out, const struct config *config, const struct plug
                struct models *models, struct err *err)
 {
     const struct model_content *content = NULL;
-    *out = (struct setup){0};
+    *out = (struct setup){.plan = plugins->plan};
     config_copy(&out->config, config);
     if (choose_plugins(out, plugins, err) != 0 ||
         config_parse_page_tokens(config->page_tokens, &out->page_tokens, &out->pages_are_blocks,

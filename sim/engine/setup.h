@@ -16,6 +16,7 @@
 /* The plug-ins that settings may name; each list ends with NULL. */
 struct plugins {
     const struct plugin *const *placements, *const *evictions, *const *memories;
+    const struct plan *plan; /* for those that follow one (sim/bound/plan.h); NULL */
 };
 
 struct setup {
@@ -31,6 +32,7 @@ struct setup {
     struct grains grains;
     uint64_t snapshot_grid_tokens; /* of placements with an interval; 0 without one */
     struct cache_settings cache;
+    const struct plan *plan; /* of the plug-ins */
 };
 
 /* Models are borrowed, and outlive the set-up, which stays where it is until setup_close. err: what

@@ -34,3 +34,36 @@ digest() { sed -n 's/.*"digest":.*"\(0x[0-9a-f]*\)".*/\1/p' "$1"; }
 [ "$(digest one.json)" = "$(digest again.json)" ] || fail "another digest"
 fails 2 "--steps: a number from 1 to 1000000 was expected, found '0'" bound --steps 0
 fails 2 "did you mean '--steps'?" bound --step 5
+# the best there is: 448 + 0 tokens, or one whole prompt; of 64 or more requests there is no telling
+bound --capacity 2060B --exact --format json >one.json
+[ "$(number exact_tokens)" = 512 ] || fail "exact: $(number exact_tokens)"
+bound --capacity 2060B --exact | grep -q 'exact: the best there is .* 512 ' || fail "no exact row"
+fails 1 'exact: of 64 requests, more than 20000000 choices would have to be tried; --requests' \
+    bound generated:conversations=60,seed=2 --requests 64 --tp 8 --capacity 1GiB --exact
+# Two prompts of 600 tokens that part after 512. Nobody ends there, so with ends only there is no hit.
+{
+    echo '{"timestamp":0,"input_length":600,"output_length":0,"hash_ids":[1,2]}'
+    echo '{"timestamp":1,"input_length":600,"output_length":0,"hash_ids":[1,3]}'
+} >part.jsonl
+"$SNAPSIM" bound part.jsonl --model tiny.json --capacity 1MiB --format json >one.json
+[ "$(number dual_tokens) $(number feasible_tokens)" = "512 512" ] || fail "$(cat one.json)"
+"$SNAPSIM" bound part.jsonl --model tiny.json --capacity 1MiB --only-ends --exact --format json \
+    --placement fixed:512 >one.json
+[ "$(number ideal_tokens) $(number dual_tokens) $(number feasible_tokens)" = "512 0 0" ] ||
+    fail "$(cat one.json)"
+[ "$(number exact_tokens) $(number hit_tokens)" = "0 512" ] || fail "$(cat one.json)"
+# the bracket is narrow on real loads
+if [ -z "${SNAPSIM_SHARED-}" ]; then
+    echo "no shared traces"
+    exit 77
+fi
+narrow() { # tokens in 100 of the prompt, file, capacity
+    "$SNAPSIM" bound "$SNAPSIM_SHARED/traces/$2" --tp 8 --kv-dtype fp8 --capacity "$3" \
+        --format json >one.json
+    [ $((100 * ($(number dual_tokens) - $(number feasible_tokens)))) -le \
+        $(($1 * $(number prompt_tokens))) ] || fail "$2 at $3: wider than $1 %"
+}
+narrow 3 kv-cache-tester/v8.jsonl.zst 8GiB
+narrow 1 kv-cache-tester/v8.jsonl.zst 16GiB
+narrow 3 multi-swe-bench/sweagent_java.jsonl.zst 512MiB
+narrow 1 mooncake/conversation_trace.jsonl.zst 4GiB

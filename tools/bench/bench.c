@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "policies/list.h"
+#include "sim/bound/bound.h"
 #include "sim/core/digest.h"
 #include "sim/core/mem.h"
-#include "sim/engine/bound.h"
 #include "sim/engine/result.h"
 #include "traces/compiled.h"
 #include "traces/open.h"
@@ -23,7 +23,7 @@
 
 #define REPEATS 7
 
-static const struct plugins plugins = {placement_list, eviction_list, memory_list};
+static const struct plugins plugins = {placement_list, eviction_list, memory_list, NULL};
 
 struct bench {
     const char *traces; /* the folder of shared traces */
@@ -184,10 +184,14 @@ static double run_bound(const struct bench *bench, const void *what)
     struct err err;
     struct bound bound;
     struct config config;
+    struct models models = {0};
+    struct setup setup;
     struct load load = open_case(bench, what, &config);
     double start = now_ms();
-    if (bound_find(&bound, &config, load.workload, load.schedule, 400, &err) != 0)
+    if (setup_open(&setup, &config, &plugins, &models, &err) != 0)
         die(&err);
+    const struct bound_input input = replay_bound_input(&setup, load.workload, load.schedule);
+    bound_find(&bound, NULL, &input, 400);
     return now_ms() - start;
 }
 

@@ -97,11 +97,11 @@ static bool run_cell(const struct crew *crew, size_t index, struct text *line, s
     struct result result = {0};
     struct json *top = json_new_object();
     struct limits limits;
-    bool good =
-        shared_loads_take(crew->loads, index, &load, err) == 0 &&
-        run_setup(&result, cell, crew->sweep->models, &load, err) == 0 &&
-        (!crew->sweep->with_limits || limits_memo_find(crew->limits, &limits, &cell->config, &load,
-                                                       crew->loads->of_cell[index], err) == 0);
+    bool good = shared_loads_take(crew->loads, index, &load, err) == 0 &&
+                run_setup(&result, cell, crew->sweep->models, &load, err) == 0 &&
+                (!crew->sweep->with_limits ||
+                 limits_memo_find(crew->limits, &limits, &cell->config, &load,
+                                  crew->loads->of_cell[index], crew->sweep->models, err) == 0);
     if (good) {
         struct json *values = result_write(&result, load.workload, snapsim_version, top);
         if (crew->sweep->with_limits)

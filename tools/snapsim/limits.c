@@ -1,10 +1,13 @@
 #include "tools/snapsim/limits.h"
 
+#include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "policies/list.h"
 #include "sim/core/mem.h"
-#include "sim/engine/bound.h"
+#include "sim/engine/replay.h"
 #include "tools/snapsim/snapsim.h"
 
 static void set(char **text, const char *value)
@@ -13,52 +16,102 @@ static void set(char **text, const char *value)
     *text = mem_strdup(value);
 }
 
-/* The setting with all that the limits do not depend on as the offline replay has it. */
+/* The setting with all that the limits do not depend on as a replay of a plan has it. */
 static void open_offline(struct config *out, const struct config *setting)
 {
     config_copy(out, setting);
-    set(&out->placement, "oracle");
-    set(&out->eviction, "lru");
+    set(&out->placement, "planned");
+    set(&out->eviction, "planned");
     set(&out->memory, "ideal");
     set(&out->page_tokens, "auto");
     out->orphans = ORPHANS_DROP;
     out->index = INDEX_UNIFIED;
-    out->match_unit = 0;
 }
 
-/* The most that the offline replay hits: with snapshots belady is a heuristic, and not always the
- * best of these. */
-static int find_feasible(uint64_t *most, const struct config *config, const struct load *load,
-                         struct err *err)
+static int open_setup(struct setup *out, const struct config *offline, const struct plan *plan,
+                      struct models *models, struct err *err)
 {
-    static const char *const evictions[] = {"belady", "lru", "fifo"};
-    struct config offline;
-    int failed = 0;
-    *most = 0;
-    open_offline(&offline, config);
-    for (size_t i = 0; i < sizeof evictions / sizeof *evictions && failed == 0; i++) {
-        struct result result;
-        set(&offline.eviction, evictions[i]);
-        failed = replay_config(&result, &offline, load->workload, load->schedule, &snapsim_plugins,
-                               NULL, NULL, err);
-        if (failed == 0 && result.sum.hit_tokens > *most)
-            *most = result.sum.hit_tokens;
-        result_close(&result);
-    }
-    config_close(&offline);
+    const struct plugins plugins = {planned_placement_list,
+                                    plan ? planned_eviction_list : snapsim_plugins.evictions,
+                                    snapsim_plugins.memories, plan};
+    return setup_open(out, offline, &plugins, models, err);
+}
+
+static int replay_hit(uint64_t *hit, const struct setup *setup, const struct load *load,
+                      struct err *err)
+{
+    struct result result;
+    int failed = replay_run(&result, setup, load->workload, load->schedule, NULL, NULL, err);
+    *hit = result.sum.hit_tokens;
+    result_close(&result);
+    return failed;
+}
+
+#define TRIALS_MOST 20000000 /* some seconds */
+
+static int find_exact(struct limits *limits, const struct bound_input *input, struct err *err)
+{
+    limits->exact_known = true;
+    limits->exact_tokens = limits->feasible_tokens; /* without recurrent layers it is the best */
+    if (input->snapshot_bytes == 0 || bound_find_exact(&limits->exact_tokens, input, TRIALS_MOST))
+        return 0;
+    return err_set(err,
+                   "exact: of %" PRIu32 " requests, more than %d choices would have to be tried; "
+                   "--requests takes the first so many, and a coarser --snapshot-grain leaves "
+                   "fewer places for snapshots",
+                   input->schedule->count, TRIALS_MOST);
+}
+
+/* Where a hit needs no snapshot there is nothing to plan: what belady hits is the optimum. */
+static int find_without_snapshots(struct limits *out, struct config *offline,
+                                  const struct load *load, struct models *models, struct err *err)
+{
+    struct setup setup;
+    set(&offline->eviction, "belady");
+    offline->match_unit = 0;
+    int failed = open_setup(&setup, offline, NULL, models, err);
+    if (failed == 0)
+        failed = replay_hit(&out->feasible_tokens, &setup, load, err);
+    setup_close(&setup);
+    return failed;
+}
+
+/* Of the set-up of a plan, which is yet to be made. */
+static int find_all(struct limits *out, const struct setup *setup, struct plan *plan,
+                    struct config *offline, const struct load *load, struct models *models,
+                    const struct limits_wanted *wanted, struct err *err)
+{
+    struct bound bound;
+    struct bound_input input = replay_bound_input(setup, load->workload, load->schedule);
+    bool recurrent = input.snapshot_bytes > 0;
+    if (recurrent && wanted->ends_only)
+        input.interior_grain = input.grid_grain = NO_INTERIOR;
+    bound_find(&bound, recurrent ? plan : NULL, &input, wanted->steps);
+    out->ideal_tokens = bound.ideal_tokens;
+    out->dual_tokens = bound.dual_tokens;
+    int failed = recurrent ? replay_hit(&out->feasible_tokens, setup, load, err)
+                           : find_without_snapshots(out, offline, load, models, err);
+    assert(failed || !recurrent || out->feasible_tokens == plan->hit_tokens);
+    if (failed == 0 && wanted->exact)
+        failed = find_exact(out, &input, err);
     return failed;
 }
 
 int limits_find(struct limits *out, const struct config *config, const struct load *load,
-                uint64_t steps, struct err *err)
+                struct models *models, const struct limits_wanted *wanted, struct err *err)
 {
-    struct bound bound;
-    uint64_t feasible = 0;
-    if (find_feasible(&feasible, config, load, err) != 0 ||
-        bound_find(&bound, config, load->workload, load->schedule, steps, err) != 0)
-        return -1;
-    *out = (struct limits){bound.ideal_tokens, bound.dual_tokens, feasible};
-    return 0;
+    struct config offline;
+    struct setup setup;
+    struct plan plan = {0};
+    *out = (struct limits){0};
+    open_offline(&offline, config);
+    int failed = open_setup(&setup, &offline, &plan, models, err);
+    if (failed == 0)
+        failed = find_all(out, &setup, &plan, &offline, load, models, wanted, err);
+    plan_close(&plan);
+    setup_close(&setup);
+    config_close(&offline);
+    return failed;
 }
 
 void limits_write(const struct limits *limits, struct json *result)
@@ -66,6 +119,8 @@ void limits_write(const struct limits *limits, struct json *result)
     json_add_u64(result, "ideal_tokens", limits->ideal_tokens);
     json_add_u64(result, "dual_tokens", limits->dual_tokens);
     json_add_u64(result, "feasible_tokens", limits->feasible_tokens);
+    if (limits->exact_known)
+        json_add_u64(result, "exact_tokens", limits->exact_tokens);
 }
 
 /* ---- the memo ---- */
@@ -121,8 +176,10 @@ static size_t place_of(struct limits_memo *memo, const char *key)
 }
 
 int limits_memo_find(struct limits_memo *memo, struct limits *out, const struct config *config,
-                     const struct load *load, size_t load_id, struct err *err)
+                     const struct load *load, size_t load_id, struct models *models,
+                     struct err *err)
 {
+    const struct limits_wanted wanted = {.steps = LIMITS_STEPS};
     char *key = key_of(config, load_id);
     pthread_mutex_lock(&memo->lock);
     size_t place = place_of(memo, key);
@@ -130,7 +187,7 @@ int limits_memo_find(struct limits_memo *memo, struct limits *out, const struct 
         struct limits_entry mine = {.key = mem_strdup(key)};
         memo->entries[memo->count++] = mine;
         pthread_mutex_unlock(&memo->lock);
-        mine.failed = limits_find(&mine.limits, config, load, LIMITS_STEPS, &mine.err) != 0;
+        mine.failed = limits_find(&mine.limits, config, load, models, &wanted, &mine.err) != 0;
         mine.found = true;
         pthread_mutex_lock(&memo->lock);
         memo->entries[place] = mine;

@@ -28,7 +28,7 @@ const struct command commands[] = {
     {NULL, NULL, NULL},
 };
 
-const struct plugins snapsim_plugins = {placement_list, eviction_list, memory_list};
+const struct plugins snapsim_plugins = {placement_list, eviction_list, memory_list, NULL};
 
 int say(enum exit_status status, const char *format, ...)
 {

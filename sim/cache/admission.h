@@ -1,14 +1,14 @@
-/* plan.h - what one reservation, or the storing of it, is about; for the files of sim/cache.
+/* admission.h - what one reservation, or the storing of it, is about; for the files of sim/cache.
  *
- *   room.c         drops what the policy names until a plan fits
+ *   make_room.c     drops what the policy names until an admission fits
  *   commit.c       stores it
  *   transaction.c  the life of a running request, which calls both */
-#ifndef SNAPSIM_PLAN_H
-#define SNAPSIM_PLAN_H
+#ifndef SNAPSIM_ADMISSION_H
+#define SNAPSIM_ADMISSION_H
 
 #include "sim/cache/store.h"
 
-struct plan {
+struct admission {
     struct running *running;
     const struct wanted_position *wanted; /* ascending; those before `first` were given up */
     size_t first, count;
@@ -23,36 +23,37 @@ struct plan {
         bytes_fit; /* when there was no room: the bytes alone, without pages and places, would do */
 };
 
-/* Gives a plan its end of KV; and the end that the replay engine gives it, by the rules of cache.h.
+/* Gives an admission its end of KV; and the end that the replay engine gives it, by the rules of
+ * cache.h.
  */
-void plan_set_kv_end(struct cache *cache, struct plan *plan, uint32_t kv_end);
+void admission_set_kv_end(struct cache *cache, struct admission *admission, uint32_t kv_end);
 
-uint32_t plan_kv_end(const struct cache *cache, const struct plan *plan);
+uint32_t admission_kv_end(const struct cache *cache, const struct admission *admission);
 
 /* Finds the node of each wanted snapshot that was not given up, as cache->wanted_nodes. */
-void plan_find_nodes(struct cache *cache, const struct plan *plan);
+void admission_find_nodes(struct cache *cache, const struct admission *admission);
 
 /* Calls visit for each wanted snapshot that was not given up, with the node that it lies on. */
-typedef void plan_visit(struct cache *cache, struct plan *plan,
-                        const struct wanted_position *wanted, node_id node);
-void plan_for_each(struct cache *cache, struct plan *plan, plan_visit *visit);
+typedef void admission_visit(struct cache *cache, struct admission *admission,
+                             const struct wanted_position *wanted, node_id node);
+void admission_for_each(struct cache *cache, struct admission *admission, admission_visit *visit);
 
 /* What it needs beside all that is there now. */
-struct memory_need plan_need(struct cache *cache, struct plan *plan);
+struct memory_need admission_need(struct cache *cache, struct admission *admission);
 
-/* Drops what may go until the plan fits beside everybody's reservations; false if nothing is left
- * to drop. A counter is the caller's. */
-bool room_make(struct cache *cache, struct plan *plan);
+/* Drops what may go until the admission fits beside everybody's reservations; false if nothing is
+ * left to drop. A counter is the caller's. */
+bool room_make(struct cache *cache, struct admission *admission);
 
-/* Gives up shallower snapshots until the plan fits into an empty memory; false if it never does,
- * which is counted as an uncached request. */
-bool room_reduce(struct cache *cache, struct plan *plan);
+/* Gives up shallower snapshots until the admission fits into an empty memory; false if it never
+ * does, which is counted as an uncached request. */
+bool room_reduce(struct cache *cache, struct admission *admission);
 
 /* Drops what may go until what is there fits. */
 void room_trim(struct cache *cache);
 
-/* Stores the plan: KV, shallower first, then snapshots, shallower first. */
-void commit_plan(struct cache *cache, struct plan *plan);
+/* Stores the admission: KV, shallower first, then snapshots, shallower first. */
+void commit_admission(struct cache *cache, struct admission *admission);
 
 /* Makes the snapshot at the place that a request says its stream's newest one, if one stands there;
  * the one before goes. After the pins of the request are gone. */
